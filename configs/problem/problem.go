@@ -1,0 +1,53 @@
+// Package problem is how a component reports what is wrong with its configuration: by key, without knowing where the value was written.
+// Package configs adds the file and line.
+package problem
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one broken rule of a configuration.
+type Problem struct {
+	Key  string // path of the key inside the component ("norm.eps"); the composing package puts its own path in front
+	What string // the value, the rule and the remedy: "5 does not divide width 128 (try 4 or 8)"
+}
+
+// List collects problems. The zero value is empty and ready.
+type List []Problem
+
+// Addf appends a problem.
+func (l *List) Addf(key, format string, args ...any) {
+	*l = append(*l, Problem{key, fmt.Sprintf(format, args...)})
+}
+
+// Under returns the problems with prefix put in front of every key.
+func (l List) Under(prefix string) List {
+	out := make(List, len(l))
+	for i, p := range l {
+		out[i] = Problem{prefix + "." + p.Key, p.What}
+	}
+	return out
+}
+
+// OneOf adds a problem when value is not among allowed.
+func (l *List) OneOf(key, value string, allowed ...string) {
+	for _, a := range allowed {
+		if value == a {
+			return
+		}
+	}
+	l.Addf(key, "%q is not known (allowed: %s)", value, strings.Join(allowed, ", "))
+}
+
+// Err returns nil for an empty list, else one error with a line for each problem.
+func (l List) Err() error {
+	if len(l) == 0 {
+		return nil
+	}
+	lines := make([]string, len(l))
+	for i, p := range l {
+		lines[i] = p.Key + ": " + p.What
+	}
+	return fmt.Errorf("%s", strings.Join(lines, "\n"))
+}

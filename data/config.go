@@ -1,0 +1,36 @@
+// Package data describes where a run's text comes from and how it becomes tokens. Its sub-packages do the work, in the order of the flow:
+// corpus (files to documents), token (documents to ids), shard (ids on disk), batch (ids to [B, T]).
+package data
+
+// Config is the section `data:` of a run file.
+type Config struct {
+	Train     []string  `yaml:"train"`        // files, globs, folders or "-" for standard input; $VARS are expanded, $GOROOT always
+	Val       Val       `yaml:"val"`          // where the validation documents come from
+	Tokenizer Tokenizer `yaml:"tokenizer"`    //
+	Invalid   string    `yaml:"invalid_utf8"` // fail | replace (by U+FFFD)
+	Cache     string    `yaml:"cache"`        // folder of token shards; "" = beside the run folder
+}
+
+// Val says how validation text is set apart from training text.
+type Val struct {
+	Files    []string `yaml:"files"`    // separate files; then fraction is not used
+	Fraction float64  `yaml:"fraction"` // of the text
+	By       string   `yaml:"by"`       // auto (end for one document, hash for several) | end (the last part of the text) | hash (whole documents, by the hash of their text)
+}
+
+// Tokenizer chooses a tokenizer of package token's registry.
+type Tokenizer struct {
+	Kind    string `yaml:"kind"`    // byte | char | bpe | gpt2
+	Vocab   int    `yaml:"vocab"`   // size to train to (bpe)
+	Unknown string `yaml:"unknown"` // char: fail (an unknown character is an error) | unk (it becomes <unk>)
+	File    string `yaml:"file"`    // an existing tokenizer file in place of training one
+}
+
+// Default is what a run file is decoded onto.
+func Default() Config {
+	return Config{
+		Val:       Val{Fraction: 0.1, By: "auto"},
+		Tokenizer: Tokenizer{Kind: "bpe", Vocab: 1024, Unknown: "fail"},
+		Invalid:   "fail",
+	}
+}

@@ -1,0 +1,91 @@
+package kernels
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// HostArena is an [Arena] in Go memory, for backends that run on the host.
+type HostArena struct {
+	mem   []byte
+	bytes int
+}
+
+// arenaAlign is a cache line, and the widest vector of any CPU served.
+const arenaAlign = 64
+
+// NewHostArena allocates zeroed, 64-byte aligned memory.
+func NewHostArena(bytes int) (*HostArena, error) {
+	if bytes < 0 {
+		return nil, fmt.Errorf("kernels: arena of %d bytes", bytes)
+	}
+	raw := make([]byte, bytes+arenaAlign)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (arenaAlign - 1)
+	return &HostArena{mem: raw[skip : skip+bytes : skip+bytes], bytes: bytes}, nil
+}
+
+// View implements [Arena].
+func (a *HostArena) View(off int, dtype DType, shape ...int) View {
+	v := View{Shape: shape, DType: dtype}
+	v.Host = a.mem[off : off+v.Bytes() : off+v.Bytes()]
+	return v
+}
+
+// Bytes implements [Arena].
+func (a *HostArena) Bytes() int { return a.bytes }
+
+// Free implements [Arena].
+func (a *HostArena) Free() error {
+	a.mem = nil
+	return nil
+}
+
+// HostUpload is [Backend.Upload] for host memory.
+func HostUpload(dst View, src any) error {
+	n, err := copyHost(dst, src, true)
+	if err == nil && n != dst.Len() {
+		err = fmt.Errorf("kernels: upload of %d elements into %v", n, dst)
+	}
+	return err
+}
+
+// HostDownload is [Backend.Download] for host memory.
+func HostDownload(dst any, src View) error {
+	n, err := copyHost(src, dst, false)
+	if err == nil && n != src.Len() {
+		err = fmt.Errorf("kernels: download of %v into %d elements", src, n)
+	}
+	return err
+}
+
+// copyHost copies between a view and a slice of equal length and returns the slice's length.
+func copyHost(v View, slice any, toView bool) (int, error) {
+	switch s := slice.(type) {
+	case []float32:
+		return copyElems(v, F32, s, toView)
+	case []float64:
+		return copyElems(v, F64, s, toView)
+	case []int32:
+		return copyElems(v, I32, s, toView)
+	case []int8:
+		return copyElems(v, I8, s, toView)
+	case []uint16:
+		return copyElems(v, BF16, s, toView)
+	}
+	return 0, fmt.Errorf("kernels: cannot copy between %v and %T", v, slice)
+}
+
+func copyElems[E any](v View, d DType, s []E, toView bool) (int, error) {
+	if v.DType != d {
+		return 0, fmt.Errorf("kernels: cannot copy between %v and %T", v, s)
+	}
+	if len(s) != v.Len() {
+		return len(s), nil
+	}
+	if m := elems[E](v, d); toView {
+		copy(m, s)
+	} else {
+		copy(s, m)
+	}
+	return len(s), nil
+}

@@ -1,0 +1,75 @@
+// Package train runs the training loop and assembles data, model and kernels for it.
+package train
+
+// Config is the section `train:` of a run file.
+type Config struct {
+	Steps      int       `yaml:"steps"`
+	Batch      int       `yaml:"batch"`      // sequences of one forward and backward pass
+	Accumulate int       `yaml:"accumulate"` // passes whose gradients are added before a step
+	Optimizer  Optimizer `yaml:"optimizer"`
+	Schedule   Schedule  `yaml:"schedule"`
+	Clip       float64   `yaml:"clip"` // largest global gradient norm, 0 = no clipping
+	Eval       Eval      `yaml:"eval"`
+	Sample     Sample    `yaml:"sample"`
+	Log        Every     `yaml:"log"`
+}
+
+// Optimizer chooses an optimizer of train/optim's registry. Weight decay applies to matrices (two dimensions or more) only.
+type Optimizer struct {
+	Kind        string    `yaml:"kind"` // adamw | sgd
+	LR          float64   `yaml:"lr"`
+	Betas       []float64 `yaml:"betas"`        // adamw
+	Eps         float64   `yaml:"eps"`          // adamw
+	Momentum    float64   `yaml:"momentum"`     // sgd
+	WeightDecay float64   `yaml:"weight_decay"` // decoupled
+}
+
+// Schedule chooses the learning rate's course, of train/schedule's registry.
+type Schedule struct {
+	Kind   string  `yaml:"kind"`   // constant | cosine | linear | wsd
+	Warmup int     `yaml:"warmup"` // steps of linear rise from 0
+	Min    float64 `yaml:"min"`    // the last rate as a share of lr
+	Decay  float64 `yaml:"decay"`  // wsd: the share of steps, at the end, that the rate falls in
+}
+
+// Every is an interval in steps, 0 = never.
+type Every struct {
+	Every int `yaml:"every"`
+}
+
+// Eval is the validation during training.
+type Eval struct {
+	Every   int `yaml:"every"`   // steps, 0 = at the end only
+	Windows int `yaml:"windows"` // validation windows read, evenly spread; 0 = all
+}
+
+// Sample is the text sampled during training.
+type Sample struct {
+	Every       int     `yaml:"every"` // steps, 0 = at the end only
+	Prompt      string  `yaml:"prompt"`
+	Tokens      int     `yaml:"tokens"`
+	Temperature float64 `yaml:"temperature"`
+	TopK        int     `yaml:"top_k"`
+}
+
+// Checkpoint is the section `checkpoint:` of a run file.
+type Checkpoint struct {
+	Every int `yaml:"every"` // steps, 0 = at the end only
+	Keep  int `yaml:"keep"`  // newest checkpoints kept, 0 = all
+}
+
+// Default is what `train:` is decoded onto.
+func Default() Config {
+	return Config{
+		Steps: 1000, Batch: 16, Accumulate: 1,
+		Optimizer: Optimizer{Kind: "adamw", LR: 1e-3, Betas: []float64{0.9, 0.95}, Eps: 1e-8, WeightDecay: 0.1},
+		Schedule:  Schedule{Kind: "cosine", Warmup: 100, Min: 0.1, Decay: 0.2},
+		Clip:      1,
+		Eval:      Eval{Every: 250},
+		Sample:    Sample{Every: 0, Tokens: 64, Temperature: 0.8, TopK: 50},
+		Log:       Every{Every: 10},
+	}
+}
+
+// DefaultCheckpoint is what `checkpoint:` is decoded onto.
+func DefaultCheckpoint() Checkpoint { return Checkpoint{Every: 250, Keep: 3} }
