@@ -189,6 +189,11 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestNoRuleOnUnreadKeys expects nothing about a default that stands in for a value that could not be read.
+func TestNoRuleOnUnreadKeys(t *testing.T) {
+	same(t, messages(t, "model:\n  width: 130\n  heads: four\n"), `run.yaml:3: model.heads: "four" is text, want a whole number`)
+}
+
 // TestAliasesStayCheap reads aliases of aliases, which expand to 10^9 values where they are followed blindly.
 func TestAliasesStayCheap(t *testing.T) {
 	src := "data: &a0 [x]\n"
