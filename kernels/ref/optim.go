@@ -63,6 +63,12 @@ func bindAdamW[F float](c kernels.AdamW, a kernels.Args) kernels.Launch {
 	outP, outM, outV := of[F](a.Out[0]), of[F](a.Out[1]), of[F](a.Out[2])
 	p, m, v, g, h := of[F](a.In[0]), of[F](a.In[1]), of[F](a.In[2]), of[F](a.In[3]), of[F](a.In[4])
 	return func() error {
+		if math.IsNaN(float64(h[3])) {
+			copy(outP, p)
+			copy(outM, m)
+			copy(outV, v)
+			return nil
+		}
 		adamW(outP, outM, outV, p, m, v, g, c, hyperOf(h))
 		return nil
 	}
@@ -81,6 +87,11 @@ func bindSGD[F float](c kernels.SGD, a kernels.Args) kernels.Launch {
 	outP, outM := of[F](a.Out[0]), of[F](a.Out[1])
 	p, m, g, h := of[F](a.In[0]), of[F](a.In[1]), of[F](a.In[2]), of[F](a.In[3])
 	return func() error {
+		if math.IsNaN(float64(h[3])) {
+			copy(outP, p)
+			copy(outM, m)
+			return nil
+		}
 		sgd(outP, outM, p, m, g, c, hyperOf(h))
 		return nil
 	}
