@@ -4,6 +4,7 @@ package problem
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,12 +33,15 @@ func (l List) Under(prefix string) List {
 
 // OneOf adds a problem when value is not among allowed.
 func (l *List) OneOf(key, value string, allowed ...string) {
-	for _, a := range allowed {
-		if value == a {
-			return
-		}
+	if slices.Contains(allowed, value) {
+		return
 	}
-	l.Addf(key, "%q is not known (allowed: %s)", value, strings.Join(allowed, ", "))
+	words := strings.Join(allowed, ", ")
+	if near := Closest(value, allowed); near != "" {
+		l.Addf(key, "%q is not known (did you mean %s? allowed: %s)", value, near, words)
+		return
+	}
+	l.Addf(key, "%q is not known (allowed: %s)", value, words)
 }
 
 // Err returns nil for an empty list, else one error with a line for each problem.

@@ -1,0 +1,101 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"prenorm/configs/problem"
+)
+
+// Loaded is a run that passed every check, with derived sizes filled in, and where each key was given.
+type Loaded struct {
+	Run    Run
+	file   string
+	places map[string]place
+}
+
+// Load reads a run file and applies the arguments of --set ("key=value") in their order, the later ones winning. A path without folder and
+// ending that names no file names a preset: "quickstart". What is wrong with the run comes back as one [*Error]; a file that cannot be read as
+// an error of package os.
+func Load(path string, sets []string) (*Loaded, error) {
+	src, err := readFile(path)
+	if err == nil {
+		return Parse(path, src, sets)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the run file: %w", err)
+	}
+	if filepath.Base(path) == path && filepath.Ext(path) == "" {
+		if src, ok := Preset(path); ok {
+			return Parse(path+".yaml", src, sets)
+		}
+		if near := problem.Closest(path, Presets()); near != "" {
+			return nil, fmt.Errorf("no run file and no preset %s (did you mean %s?): %w", path, near, fs.ErrNotExist)
+		}
+	}
+	return nil, fmt.Errorf("reading the run file: %w (a path to a .yaml file, or a preset: %s)", err, strings.Join(Presets(), ", "))
+}
+
+// readFile reads no more of a file than it takes to see that it is too large.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, largest+1))
+}
+
+// Parse is [Load] for a text in memory; name stands for the file in messages.
+func Parse(name string, src []byte, sets []string) (*Loaded, error) {
+	run := Default()
+	d := &decoder{file: name, places: map[string]place{}, broken: map[string]bool{}}
+	root, bad := parseYAML(src)
+	if bad != nil {
+		d.report(bad.line, "", "%s", bad.what)
+	} else if root != nil && root.ShortTag() != "!!null" {
+		d.value(root, reflect.ValueOf(&run).Elem(), "", root.Line)
+	}
+	for _, argument := range sets {
+		d.applySet(reflect.ValueOf(&run).Elem(), argument)
+	}
+	l := &Loaded{run, name, d.places}
+	if bad == nil {
+		for _, p := range run.Problems() {
+			if !d.broken[p.Key] {
+				d.problems = append(d.problems, l.locate(p))
+			}
+		}
+	}
+	if err := asError(d.problems); err != nil {
+		return nil, err
+	}
+	l.Run = run.Resolved()
+	return l, nil
+}
+
+// YAML writes the resolved run; see [Run.YAML].
+func (l *Loaded) YAML() []byte { return l.Run.YAML() }
+
+// Locate turns problems that another package found in the run into one [*Error] with their places, or nil where there are none.
+func (l *Loaded) Locate(problems problem.List) error {
+	var out []Problem
+	for _, p := range problems {
+		out = append(out, l.locate(p))
+	}
+	return asError(out)
+}
+
+// NeedsData returns an [*Error] where the run names no training text.
+func (l *Loaded) NeedsData() error { return l.Locate(l.Run.Data.NeedsData().Under("data")) }
+
+func (l *Loaded) locate(p problem.Problem) Problem {
+	at := l.places[p.Key]
+	return Problem{l.file, at.line, at.set, p.Key, p.What}
+}

@@ -1,0 +1,71 @@
+package configs
+
+import "prenorm/configs/problem"
+
+// Warnings returns what is allowed and yet probably not meant, in the form of [Problem.String].
+func (l *Loaded) Warnings() []string {
+	var w problem.List
+	l.warnIntervals(&w)
+	l.warnUnused(&w)
+	if warmup, steps := l.Run.Train.Schedule.Warmup, l.Run.Train.Steps; 2*warmup > steps {
+		w.Addf("train.schedule.warmup", "%d is more than half of the run's %d steps", warmup, steps)
+	}
+	err, ok := l.Locate(w).(*Error)
+	if !ok {
+		return nil
+	}
+	var lines []string
+	for _, p := range err.Problems {
+		lines = append(lines, p.String())
+	}
+	return lines
+}
+
+// warnIntervals names intervals that were given and are longer than the run.
+func (l *Loaded) warnIntervals(w *problem.List) {
+	t := l.Run.Train
+	for _, interval := range []struct {
+		key   string
+		every int
+	}{
+		{"train.eval.every", t.Eval.Every},
+		{"train.sample.every", t.Sample.Every},
+		{"train.log.every", t.Log.Every},
+		{"checkpoint.every", l.Run.Checkpoint.Every},
+	} {
+		if _, given := l.places[interval.key]; given && interval.every > t.Steps {
+			w.Addf(interval.key, "%d is longer than the run of %d steps, so it happens at the end only", interval.every, t.Steps)
+		}
+	}
+}
+
+// warnUnused names keys that were given a value of their own and that the chosen kinds do not read.
+func (l *Loaded) warnUnused(w *problem.List) {
+	r := l.Run
+	unused := []struct {
+		key  string
+		when bool
+		why  string
+	}{
+		{"data.val.fraction", len(r.Data.Val.Files) > 0, "data.val.files"},
+		{"data.val.by", len(r.Data.Val.Files) > 0, "data.val.files"},
+		{"data.tokenizer.vocab", r.Data.Tokenizer.Kind != "bpe" || r.Data.Tokenizer.File != "", "a tokenizer that is not trained"},
+		{"data.tokenizer.unknown", r.Data.Tokenizer.Kind != "char", "tokenizer kind " + r.Data.Tokenizer.Kind},
+		{"model.position.theta", r.Model.Position.Kind != "rope", "position kind " + r.Model.Position.Kind},
+		{"model.init.std", r.Model.Init.Kind != "gpt2", "init kind " + r.Model.Init.Kind},
+		{"train.optimizer.betas", r.Train.Optimizer.Kind != "adamw", "optimizer kind " + r.Train.Optimizer.Kind},
+		{"train.optimizer.eps", r.Train.Optimizer.Kind != "adamw", "optimizer kind " + r.Train.Optimizer.Kind},
+		{"train.optimizer.momentum", r.Train.Optimizer.Kind != "sgd", "optimizer kind " + r.Train.Optimizer.Kind},
+		{"train.schedule.decay", r.Train.Schedule.Kind != "wsd", "schedule kind " + r.Train.Schedule.Kind},
+		{"train.schedule.min", r.Train.Schedule.Kind == "constant", "schedule kind constant"},
+	}
+	changed := map[string]bool{}
+	for _, c := range Diff(Default(), r) {
+		changed[c.Key] = true
+	}
+	for _, u := range unused {
+		if _, given := l.places[u.key]; given && u.when && changed[u.key] {
+			w.Addf(u.key, "is not used with %s", u.why)
+		}
+	}
+}
