@@ -6,10 +6,14 @@ require (
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/chewxy/hm v1.0.0
 	go.yaml.in/yaml/v3 v3.0.6
+	github.com/dlclark/regexp2 v1.11.5
 	gonum.org/v1/gonum v0.17.0
 	gorgonia.org/gorgonia v0.9.18
 	gorgonia.org/tensor v0.9.24
 )
+
+// Pinned because later versions need Go 1.26. Only its table of GPT-2's tokens is used, which is the same in all versions.
+require github.com/tiktoken-go/tokenizer v0.7.0
 
 // Pinned because Gorgonia v0.9.18 pulls in a version that panics at start on Go 1.22 and newer.
 require go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 // indirect
@@ -24,12 +28,14 @@ require (
 	github.com/apache/arrow/go/arrow v0.0.0-20211112161151-bc219186db40 // indirect
 	github.com/awalterschulze/gographviz v2.0.3+incompatible // indirect
 	github.com/chewxy/math32 v1.11.1 // indirect
+	github.com/edsrzf/mmap-go v1.2.0 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/google/flatbuffers v25.12.19+incompatible // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/leesper/go_rng v0.0.0-20190531154944-a612b043e353 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/xtgo/set v1.0.0 // indirect
+	golang.org/x/sys v0.46.0 // indirect
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da // indirect
 	gorgonia.org/cu v0.9.6 // indirect
 	gorgonia.org/dawson v1.2.0 // indirect

@@ -159,8 +159,8 @@ type Fill struct {
 // GlobalNorm is norm[1] <- g: sqrt of the sum of squares, summed in float64.
 type GlobalNorm struct{}
 
-// ClipFactor is factor[1] <- norm[1]: min(1, Max/(norm + 1e-6)), or 1 when Max is 0. A norm that is not finite gives a factor that is not
-// finite: the loop looks at it.
+// ClipFactor is factor[1] <- norm[1]: min(1, Max/(norm + 1e-6)), or 1 when Max is 0. A norm that is not finite gives NaN, by which the
+// optimizers leave everything as it is.
 type ClipFactor struct{ Max float64 }
 
 // AdamW is p', m', v' <- p, m, v, g, hyper[4], all but hyper of one shape and updated in place: Out[i] is the memory of In[i] (Loshchilov &
@@ -169,9 +169,12 @@ type ClipFactor struct{ Max float64 }
 //	hyper = {learning rate, 1-Beta1^step, 1-Beta2^step, clip factor}
 //	g = clip·g;  m = Beta1 m + (1-Beta1) g;  v = Beta2 v + (1-Beta2) g²
 //	p = p (1 - lr WeightDecay) - lr (m/hyper[1]) / (sqrt(v/hyper[2]) + Eps)
+//
+// A clip factor of NaN changes nothing.
 type AdamW struct{ Beta1, Beta2, Eps, WeightDecay float64 }
 
 // SGD is p', m' <- p, m, g, hyper[4], updated in place as [AdamW]: g = clip·g; m = Momentum m + g; p = p (1 - lr WeightDecay) - lr m.
+// A clip factor of NaN changes nothing.
 type SGD struct{ Momentum, WeightDecay float64 }
 
 // Check compares the views of a bound call with what its Infer says. Backends call it first in Bind and Workspace.

@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"prenorm/configs/problem"
+	"prenorm/model/block"
 )
 
 // Placements lists the norm placements that a run file may name.
-var Placements = func() []string { return []string{"pre"} }
+var Placements = block.Names
 
 // The words that a run file may use.
 var (

@@ -1,0 +1,103 @@
+package batch
+
+import (
+	"fmt"
+	"io"
+)
+
+// Evaluation reads a text once, in order, in windows that do not overlap: window i has the inputs i*T … i*T+T-1 and, as targets, the
+// tokens after them. The last window may be partial: its rest has inputs 0 and targets -1, as have the rows of the last batch that are
+// left over. Read whole, every token but the first is a target exactly once, so the mean loss is that of the text. An Evaluation is for
+// one goroutine at a time.
+type Evaluation struct {
+	src    Tokens
+	b, t   int
+	total  int64 // windows of the text
+	chosen int64 // windows that are read
+	next   int64 // number of the next one among the chosen
+	window []int32
+}
+
+// Eval returns an evaluation in batches of B windows of T tokens. windows limits it to so many windows, evenly spread over the text; 0, or
+// more than there are, reads all. A text of less than two tokens, which has nothing to predict, is an error.
+func Eval(src Tokens, B, T, windows int) (*Evaluation, error) {
+	if err := checkShape(B, T); err != nil {
+		return nil, err
+	}
+	n := src.Len()
+	if n < 2 {
+		return nil, fmt.Errorf("the text to evaluate has %d tokens, at least 2 are needed to predict one from another: use a longer text", n)
+	}
+	if windows < 0 {
+		return nil, fmt.Errorf("train.eval.windows: %d is negative: use 0 for all windows", windows)
+	}
+	e := &Evaluation{src: src, b: B, t: T, total: (n-2)/int64(T) + 1, window: make([]int32, T+1)}
+	e.chosen = e.total
+	if windows > 0 {
+		e.chosen = min(e.total, int64(windows))
+	}
+	return e, nil
+}
+
+// Windows is the number of windows that are read.
+func (e *Evaluation) Windows() int64 { return e.chosen }
+
+// Targets is the number of targets that are read.
+func (e *Evaluation) Targets() int64 {
+	n := e.chosen * int64(e.t)
+	if e.chosen > 0 && e.place(e.chosen-1) == e.total-1 {
+		n -= e.total*int64(e.t) - (e.src.Len() - 1)
+	}
+	return n
+}
+
+// place is the window that is read as number i: the middle one of the i-th of e.chosen equal parts of the text.
+func (e *Evaluation) place(i int64) int64 {
+	// (2i+1)*total / (2*chosen) without overflow: total = q*chosen + r.
+	q, r := e.total/e.chosen, e.total%e.chosen
+	return i*q + ((2*i+1)*r+q*e.chosen)/(2*e.chosen)
+}
+
+// Next fills dst with the next batch, or returns [io.EOF] after the last one. A reused batch costs no allocation. After an error the
+// evaluation stands where it stood.
+func (e *Evaluation) Next(dst *Batch) error {
+	if e.next >= e.chosen {
+		return io.EOF
+	}
+	dst.resize(e.b, e.t)
+	rows := min(int64(e.b), e.chosen-e.next)
+	for b := range rows {
+		at := int(b) * e.t
+		if err := e.row(dst.Inputs[at:at+e.t], dst.Targets[at:at+e.t], e.place(e.next+b)); err != nil {
+			return err
+		}
+	}
+	unused := int(rows) * e.t
+	pad(dst.Inputs[unused:], dst.Targets[unused:])
+	e.next += rows
+	return nil
+}
+
+// row reads window i.
+func (e *Evaluation) row(inputs, targets []int32, i int64) error {
+	start := i * int64(e.t)
+	n := int(min(int64(e.t), e.src.Len()-1-start)) // targets
+	if err := e.src.Read(e.window[:n+1], start); err != nil {
+		return fmt.Errorf("reading window %d of the text to evaluate: %w", i, err)
+	}
+	copy(inputs, e.window[:n])
+	copy(targets, e.window[1:n+1])
+	pad(inputs[n:], targets[n:])
+	return nil
+}
+
+// pad marks places that hold no token.
+func pad(inputs, targets []int32) {
+	clear(inputs)
+	for i := range targets {
+		targets[i] = -1
+	}
+}
+
+// Reset starts over.
+func (e *Evaluation) Reset() { e.next = 0 }

@@ -1,0 +1,261 @@
+package corpus
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"prenorm/data"
+)
+
+// collect reads one side.
+func collect(t *testing.T, c *Corpus, side Side) (docs []Document) {
+	t.Helper()
+	for d, err := range c.Documents(side) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+func texts(docs []Document) string {
+	var list []string
+	for _, d := range docs {
+		list = append(list, string(d.Text))
+	}
+	return strings.Join(list, "|")
+}
+
+func TestSeparateFiles(t *testing.T) {
+	tree(t, map[string]string{"d/a.txt": "\xEF\xBB\xBFone\r\n", "d/b.txt": "two", "d/v.txt": "three"})
+	cfg := config("d")
+	cfg.Val.Files = []string{"d/v.txt", "-"}
+	c, err := Open(cfg, strings.NewReader("four"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(collect(t, c, Train)); got != "one\r\n|two" {
+		t.Errorf("training text %q", got)
+	}
+	if got := texts(collect(t, c, Val)); got != "three|four" {
+		t.Errorf("validation text %q", got)
+	}
+	cfg.Val.Files = []string{"d"}
+	if _, err := Open(cfg, nil); err == nil || !strings.Contains(err.Error(), "none is left") {
+		t.Errorf("the same files on both sides: %v", err)
+	}
+	cfg.Train, cfg.Val.Files = []string{"-"}, []string{"-"}
+	if _, err := Open(cfg, strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), "only once") {
+		t.Errorf("standard input twice: %v", err)
+	}
+}
+
+func TestStandardInput(t *testing.T) {
+	cfg := config("-")
+	cfg.Val.Fraction = 0.5
+	c, err := Open(cfg, strings.NewReader("0123456789"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a second pass reads the same
+		if got := texts(collect(t, c, Train)) + "|" + texts(collect(t, c, Val)); got != "01234|56789" {
+			t.Errorf("got %q", got)
+		}
+	}
+	if d := collect(t, c, Val); d[0].Name != "<stdin>" {
+		t.Errorf("name %q", d[0].Name)
+	}
+}
+
+func TestInvalidUTF8(t *testing.T) {
+	tree(t, map[string]string{
+		"bad.txt":  "\xEF\xBB\xBFone\ntwo\nthr\xFFee\n",
+		"wide.txt": "\xFF\xFEa\x00b\x00",
+		"good.txt": "gré",
+	})
+	for _, test := range []struct {
+		file string
+		want []string
+	}{
+		{"bad.txt", []string{"bad.txt:3:", "ff 65 65 0a", "offset 14", "data.invalid_utf8=replace"}},
+		{"wide.txt", []string{"wide.txt:1:", "offset 0", "UTF-16"}},
+	} {
+		c, err := Open(config("good.txt", test.file), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = c.Scan(nil)
+		for _, want := range test.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want it to say %q", test.file, err, want)
+			}
+		}
+	}
+	cfg := config("bad.txt")
+	cfg.Invalid, cfg.Val.Files = "replace", []string{"good.txt"}
+	c, err := Open(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(collect(t, c, Train)); got != "one\ntwo\nthr\uFFFDee\n" {
+		t.Errorf("replaced text %q", got)
+	}
+	cfg.Invalid = "ignore"
+	if _, err := Open(cfg, nil); err == nil || !strings.Contains(err.Error(), "data.invalid_utf8") {
+		t.Errorf("unknown policy: %v", err)
+	}
+}
+
+func TestHashSplit(t *testing.T) {
+	files := map[string]string{}
+	for i := range 400 {
+		files[fmt.Sprintf("d/%03d.txt", i)] = fmt.Sprintf("document %d", i)
+	}
+	tree(t, files)
+	sides := map[string]Side{}
+	c, err := Open(config("d"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, side := range []Side{Train, Val} {
+		for _, d := range collect(t, c, side) {
+			if _, twice := sides[string(d.Text)]; twice {
+				t.Errorf("%s is on both sides", d.Name)
+			}
+			sides[string(d.Text)] = side
+		}
+	}
+	train, val, err := c.Scan(nil)
+	if err != nil || len(sides) != 400 || train.Documents+val.Documents != 400 {
+		t.Fatalf("%d documents, scan %d + %d, %v", len(sides), train.Documents, val.Documents, err)
+	}
+	if val.Documents < 20 || val.Documents > 60 { // 40 expected, standard deviation 6
+		t.Errorf("%d of 400 documents at fraction 0.1", val.Documents)
+	}
+	// Other documents, another order and other names move none to the other side.
+	c, err = Open(config("d/3*.txt", "d/0*.txt"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range collect(t, c, Val) {
+		if sides[string(d.Text)] != Val {
+			t.Errorf("%s moved", d.Name)
+		}
+	}
+	cfg := config("d/00[01].txt")
+	cfg.Val.Fraction = 1e-9
+	if c, err = Open(cfg, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Scan(nil); err == nil || !strings.Contains(err.Error(), "no validation text") || !strings.Contains(err.Error(), "data.val.by=end") {
+		t.Errorf("one-sided division: %v", err)
+	}
+}
+
+func TestEndSplit(t *testing.T) {
+	tree(t, map[string]string{"a.txt": strings.Repeat("a", 60), "b.txt": strings.Repeat("b", 30), "c.txt": strings.Repeat("c", 10), "é.txt": "é"})
+	cfg := config("a.txt", "b.txt", "c.txt")
+	cfg.Val.By, cfg.Val.Fraction = "end", 0.25
+	c, err := Open(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if train, val, err := c.Scan(nil); train.Bytes != 75 || val.Bytes != 25 || train.Documents != 2 || val.Documents != 2 || err != nil {
+		t.Errorf("scan %+v %+v %v", train, val, err)
+	}
+	if got := texts(collect(t, c, Val)); got != strings.Repeat("b", 15)+"|"+strings.Repeat("c", 10) {
+		t.Errorf("validation text %q", got)
+	}
+	if c, err = Open(config("é.txt"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = c.Scan(nil); err == nil || !strings.Contains(err.Error(), "leaves no") {
+		t.Errorf("a text of one character: %v", err)
+	}
+}
+
+func TestFractionAndByErrors(t *testing.T) {
+	tree(t, map[string]string{"a.txt": "text"})
+	for _, val := range []data.Val{{Fraction: 0, By: "auto"}, {Fraction: 1, By: "end"}, {Fraction: math.NaN(), By: "hash"}, {Fraction: 0.1, By: "date"}} {
+		cfg := config("a.txt")
+		cfg.Val = val
+		if _, err := Open(cfg, nil); err == nil || !strings.Contains(err.Error(), "data.val.") {
+			t.Errorf("%+v: %v", val, err)
+		}
+	}
+}
+
+func TestCutNear(t *testing.T) {
+	line := strings.Repeat("x", 99) + "\n"
+	long := strings.Repeat("x", 5000)
+	for _, test := range []struct {
+		text     string
+		at, want int
+	}{
+		{strings.Repeat(line, 50), 2510, 2500},                // back
+		{strings.Repeat(line, 50), 2580, 2600},                // forth
+		{strings.Repeat(line, 50), 2500, 2500},                // already there
+		{long + "\n" + long, 5001 + 1024, 5001},               // just within reach
+		{long + "\n" + long, 5001 + 1025, 6026},               // just out of reach
+		{long + "\n" + long, 5001 - 1024, 5001},               //
+		{long + "\n" + long, 5001 - 1025, 3976},               //
+		{"aaaaaaa\n" + "bb", 9, 9},                            // a line start exists, but would take half of the smaller part
+		{strings.Repeat("é", 10), 11, 10},                     // inside a character
+		{strings.Repeat("x", 50) + "\r\n" + long, 1000, 1000}, // 948 bytes away is more than half of the smaller part
+	} {
+		if got := cutNear([]byte(test.text), test.at); got != test.want {
+			t.Errorf("cut of %d bytes at %d: %d, want %d", len(test.text), test.at, got, test.want)
+		}
+	}
+}
+
+// FuzzCutNear holds the cut inside the text, at a character, for any text and place.
+func FuzzCutNear(f *testing.F) {
+	f.Add([]byte("héé\n\nwörld"), 4)
+	f.Add([]byte(""), 0)
+	f.Fuzz(func(t *testing.T, text []byte, at int) {
+		text = bytes.ToValidUTF8(text, nil)
+		if at < 0 || at > len(text) {
+			return
+		}
+		cut := cutNear(text, at)
+		if cut < 0 || cut > len(text) || !utf8.Valid(text[:cut]) || !utf8.Valid(text[cut:]) {
+			t.Errorf("cut of %q at %d: %d", text, at, cut)
+		}
+	})
+}
+
+func TestFingerprint(t *testing.T) {
+	sum := func(texts ...string) [32]byte {
+		h := NewHasher()
+		for _, text := range texts {
+			h.Add([]byte(text))
+		}
+		return h.Summary().Fingerprint
+	}
+	if sum("ab", "c") == sum("a", "bc") || sum("ab") == sum("ab", "") || sum("a", "b") == sum("b", "a") {
+		t.Error("two sequences of documents have one fingerprint")
+	}
+}
+
+func TestScanProgress(t *testing.T) {
+	tree(t, map[string]string{"a.txt": "aaaa", "b.txt": "bbbbbb"})
+	cfg := config("a.txt")
+	cfg.Val.Files = []string{"b.txt"}
+	c, err := Open(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []int64
+	if _, _, err := c.Scan(func(done, total int64) { seen = append(seen, done, total) }); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(seen) != "[4 10 10 10]" {
+		t.Errorf("progress %v", seen)
+	}
+}

@@ -1,0 +1,77 @@
+package corpus
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+)
+
+// Summary describes the documents of one side.
+type Summary struct {
+	Documents   int
+	Bytes       int64
+	Fingerprint [32]byte // of a [Hasher] over the documents
+}
+
+// Hasher takes the fingerprint of a sequence of documents: SHA-256 over each text after its length in 8 bytes. Names do not count.
+type Hasher struct {
+	sum       hash.Hash
+	documents int
+	bytes     int64
+}
+
+// NewHasher returns the hasher of an empty sequence.
+func NewHasher() *Hasher { return &Hasher{sum: sha256.New()} }
+
+// Add appends a document to the sequence.
+func (h *Hasher) Add(text []byte) {
+	h.sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
+	h.sum.Write(text)
+	h.documents++
+	h.bytes += int64(len(text))
+}
+
+// Summary describes the sequence so far.
+func (h *Hasher) Summary() Summary {
+	return Summary{Documents: h.documents, Bytes: h.bytes, Fingerprint: [32]byte(h.sum.Sum(nil))}
+}
+
+// Scan reads everything once. It is where invalid UTF-8 is found, and a division that leaves one side without text. progress, if not
+// nil, is told the bytes read of all bytes.
+func (c *Corpus) Scan(progress func(done, total int64)) (train, val Summary, err error) {
+	var total, done int64
+	for _, f := range c.Files() {
+		total += f.Size
+	}
+	sides := [2]*Hasher{NewHasher(), NewHasher()}
+	for side, d := range c.all() {
+		if d.err != nil {
+			return train, val, d.err
+		}
+		sides[side].Add(d.Text)
+		done += int64(len(d.Text))
+		if progress != nil {
+			progress(min(done, total), total)
+		}
+	}
+	train, val = sides[Train].Summary(), sides[Val].Summary()
+	for side, s := range []Summary{train, val} {
+		if s.Documents == 0 {
+			return train, val, c.oneSided(Side(side), train.Documents+val.Documents)
+		}
+	}
+	return train, val, nil
+}
+
+// oneSided is the error of a division that leaves nothing on one side.
+func (c *Corpus) oneSided(side Side, documents int) error {
+	switch c.rule.by {
+	case "hash":
+		return fmt.Errorf("data.val: dividing %d documents by their hash at fraction %v leaves no %s text: cut at the end of the text instead (--set data.val.by=end), change data.val.fraction, or name validation files (data.val.files)",
+			documents, c.rule.fraction, side)
+	case "end":
+		return fmt.Errorf("data.val: the last %v of the text leaves no %s text: use a longer text, change data.val.fraction, or name validation files (data.val.files)", c.rule.fraction, side)
+	}
+	return fmt.Errorf("data: the %s files hold no text", side)
+}

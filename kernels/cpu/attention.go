@@ -1,0 +1,163 @@
+package cpu
+
+import (
+	"math"
+
+	"prenorm/kernels"
+)
+
+func init() { enter(planAttention, bindAttention) }
+
+// Attention goes head by head. For a block of query rows the scores against all keys that any of them sees are one product, softmax turns
+// them row by row into probabilities, zero where a row does not see, and these times the transposed values are another product. What is
+// masked inside a block is multiplied by zero: a value there that is not finite spreads to the block's other rows.
+
+// geometry says where heads lie in rows and what a query sees.
+type geometry struct {
+	heads, kvHeads, dim int
+	width, kvWidth      int // of a row of queries, of keys and values
+	scale, softcap      float32
+	window              int
+}
+
+func geometryOf(heads, kvHeads, dim int, scale, softcap float64, window int) geometry {
+	return geometry{heads: heads, kvHeads: kvHeads, dim: dim, width: heads * dim, kvWidth: kvHeads * dim,
+		scale: float32(scale), softcap: float32(softcap), window: window}
+}
+
+// kvHead is the key and value head of query head h.
+func (g geometry) kvHead(h int) int { return h / (g.heads / g.kvHeads) }
+
+// first is the earliest row that row i sees.
+func (g geometry) first(i int) int {
+	if g.window <= 0 {
+		return 0
+	}
+	return max(0, i-g.window+1)
+}
+
+// span is the range of rows that rows i … i+n-1 see, its start moved down to a cache line of a row of floats.
+func (g geometry) span(i, n int) (lo, hi int) { return g.first(i) &^ 15, i + n }
+
+// prepare turns the raw products s of row i with keys lo, lo+1 … into scores: scaled, capped, and -Inf in another document. It returns the
+// part of s that the row sees.
+func (g geometry) prepare(s []float32, i, lo int, documents []int32) []float32 {
+	from := max(g.first(i)-lo, 0)
+	to := max(min(i+1-lo, len(s)), from)
+	seen := s[from:to]
+	for j := range seen {
+		seen[j] *= g.scale
+	}
+	if g.softcap > 0 {
+		softcap(seen, seen, g.softcap)
+	}
+	if documents != nil {
+		own := documents[i]
+		for j, d := range documents[lo+from : lo+to] {
+			if d != own {
+				seen[j] = float32(math.Inf(-1))
+			}
+		}
+	}
+	clear(s[:from])
+	clear(s[to:])
+	return seen
+}
+
+// softmax turns the raw products of row i into probabilities, zero where it does not see, and returns their log-sum-exp.
+func (g geometry) softmax(s []float32, i, lo int, documents []int32) float32 {
+	seen := g.prepare(s, i, lo, documents)
+	if len(seen) == 0 {
+		return float32(math.Inf(-1))
+	}
+	top := maximum(seen)
+	sum := expShifted(seen, seen, top)
+	inverse := float32(1 / sum)
+	for j := range seen {
+		seen[j] *= inverse
+	}
+	return logSumExp(top, sum)
+}
+
+func logSumExp(top float32, sum float64) float32 { return float32(float64(top) + math.Log(sum)) }
+
+// queryBlock is the number of query rows treated at once. Larger blocks multiply faster and mask more for nothing.
+func queryBlock(t int) int {
+	if t <= 256 {
+		return min(t, 32)
+	}
+	return 64
+}
+
+type attentionPlan struct {
+	lanes
+	block                int
+	keys, values, scores []float32 // per lane [T, pitch(D)], transposed [D, pitch(T)], [block, pitch(T)]
+}
+
+func planAttention(c kernels.Attention, a kernels.Args, s *scratch) (p attentionPlan, err error) {
+	p.block = queryBlock(c.T)
+	keys, values, scores := c.T*pitch(c.HeadDim), c.HeadDim*pitch(c.T), p.block*pitch(c.T)
+	p.lanes = planLanes(a.In[0].Dim(0)/c.T*c.Heads, keys+values+scores)
+	p.keys, p.values, p.scores = s.f32(p.count*keys), s.f32(p.count*values), s.f32(p.count*scores)
+	return p, nil
+}
+
+func bindAttention(b *Backend, c kernels.Attention, a kernels.Args, p attentionPlan) kernels.Launch {
+	g := geometryOf(c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
+	y, q, k, v := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
+	lse, documents := statistic(a.Aux, 0), documentsAt(a.In, 3)
+	return b.run1(p.loop(nsFLOP*4*float64(c.T*c.T*c.HeadDim), func(lane, item int) {
+		row, h := item/c.Heads*c.T, item%c.Heads
+		at, kv := row*g.width+h*g.dim, row*g.kvWidth+g.kvHead(h)*g.dim
+		f := attentionHead{geometry: g, t: c.T, block: p.block, y: y[at:], q: q[at:], documents: rowsOf(documents, row, c.T),
+			keys: p.part(p.keys, lane), values: p.part(p.values, lane), scores: p.part(p.scores, lane)}
+		if lse != nil {
+			f.lse = lse[row*c.Heads+h:]
+		}
+		copyRows(f.keys, pitch(g.dim), k[kv:], g.kvWidth, c.T, g.dim)
+		transpose(f.values, pitch(c.T), v[kv:], g.kvWidth, c.T, g.dim)
+		for i := 0; i < c.T; i += p.block {
+			f.rows(i, min(p.block, c.T-i))
+		}
+	}))
+}
+
+// documentsAt is the optional input i.
+func documentsAt(in []kernels.View, i int) []int32 {
+	if len(in) <= i {
+		return nil
+	}
+	return in[i].I32()
+}
+
+// rowsOf is the part of the document ids that belongs to a sequence.
+func rowsOf(documents []int32, row, t int) []int32 {
+	if documents == nil {
+		return nil
+	}
+	return documents[row:][:t]
+}
+
+// attentionHead is the work of one head of one sequence. y and q start at its first element, lse (if wanted) at its first row.
+type attentionHead struct {
+	geometry
+	t, block             int
+	y, q, lse            []float32
+	documents            []int32
+	keys, values, scores []float32
+}
+
+// rows treats query rows i … i+n-1.
+func (f *attentionHead) rows(i, n int) {
+	lo, hi := f.span(i, n)
+	ldk, ldt := pitch(f.dim), pitch(f.t)
+	productNT(n, hi-lo, f.dim, f.q[i*f.width:], f.width, f.keys[lo*ldk:], ldk, f.scores, ldt, false)
+	for r := range n {
+		lse := f.softmax(f.scores[r*ldt:][:hi-lo], i+r, lo, f.documents)
+		if f.lse != nil {
+			f.lse[(i+r)*f.heads] = lse
+		}
+	}
+	productNT(n, f.dim, hi-lo, f.scores, ldt, f.values[lo:], ldt, f.y[i*f.width:], f.width, false)
+}

@@ -1,0 +1,134 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+
+	"prenorm/kernels"
+)
+
+func init() {
+	enterPlain(bindAdd)
+	enterPlain(bindScale)
+	enter(planSoftcap, bindSoftcap)
+	enterPlain(bindAddBias)
+	enter(planFill, bindFill)
+}
+
+// run1 is a launch of a single loop.
+func (b *Backend) run1(l *loop) kernels.Launch {
+	return func() error {
+		b.pool.run(l)
+		return nil
+	}
+}
+
+// spanSize is the number of elements of one task of an elementwise loop, a multiple of 4 (dropout's blocks).
+const spanSize = 8192
+
+// spans is the loop over blocks lo … hi of n elements that take about ns nanoseconds each.
+func spans(n int, ns float64, fn func(lo, hi int)) *loop {
+	return newLoop(blocks(n, spanSize), ns*spanSize, func(t int) { fn(t*spanSize, min((t+1)*spanSize, n)) })
+}
+
+// rowSpans is the loop over blocks of rows of the given width.
+func rowSpans(rows, width int, ns float64, fn func(lo, hi int)) *loop {
+	per := max(1, spanSize/max(width, 1))
+	return newLoop(blocks(rows, per), ns*float64(per*width), func(t int) { fn(t*per, min((t+1)*per, rows)) })
+}
+
+func bindAdd(b *Backend, _ kernels.Add, a kernels.Args) kernels.Launch {
+	z, x, y := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
+	return b.run1(spans(len(z), nsElem, func(lo, hi int) {
+		z, x, y := z[lo:hi], x[lo:hi], y[lo:hi]
+		for i := range z {
+			z[i] = x[i] + y[i]
+		}
+	}))
+}
+
+func bindScale(b *Backend, c kernels.Scale, a kernels.Args) kernels.Launch {
+	y, x, f := a.Out[0].F32(), a.In[0].F32(), float32(c.Factor)
+	return b.run1(spans(len(y), nsElem, func(lo, hi int) {
+		y, x := y[lo:hi], x[lo:hi]
+		for i := range y {
+			y[i] = f * x[i]
+		}
+	}))
+}
+
+func planSoftcap(c kernels.Softcap, _ kernels.Args, _ *scratch) (none, error) {
+	if !(c.Cap > 0) {
+		return none{}, fmt.Errorf("softcap: cap %g must be above 0", c.Cap)
+	}
+	return none{}, nil
+}
+
+func bindSoftcap(b *Backend, c kernels.Softcap, a kernels.Args, _ none) kernels.Launch {
+	y, x := a.Out[0].F32(), a.In[0].F32()
+	return b.run1(spans(len(y), nsExp, func(lo, hi int) { softcap(y[lo:hi], x[lo:hi], float32(c.Cap)) }))
+}
+
+func bindAddBias(b *Backend, _ kernels.AddBias, a kernels.Args) kernels.Launch {
+	y, x, bias := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
+	w := len(bias)
+	return b.run1(rowSpans(a.In[0].Dim(0), w, nsElem, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			y, x := y[r*w:][:w], x[r*w:][:w]
+			for i, v := range bias {
+				y[i] = x[i] + v
+			}
+		}
+	}))
+}
+
+// planFill wants the value to be one that the type holds.
+func planFill(c kernels.Fill, a kernels.Args, _ *scratch) (none, error) {
+	var limit float64
+	switch a.Out[0].DType {
+	case kernels.I32:
+		limit = 1 << 31
+	case kernels.I8:
+		limit = 1 << 7
+	default:
+		return none{}, nil
+	}
+	if c.Value != math.Trunc(c.Value) || c.Value < -limit || c.Value >= limit {
+		return none{}, fmt.Errorf("fill: %v cannot hold %g", a.Out[0].DType, c.Value)
+	}
+	return none{}, nil
+}
+
+// bindFill serves every type.
+func bindFill(b *Backend, c kernels.Fill, a kernels.Args, _ none) kernels.Launch {
+	v := a.Out[0]
+	switch v.DType {
+	case kernels.F64:
+		return b.run1(fill(v.F64(), c.Value))
+	case kernels.I32:
+		return b.run1(fill(v.I32(), int32(c.Value)))
+	case kernels.I8:
+		return b.run1(fill(v.I8(), int8(c.Value)))
+	case kernels.BF16:
+		return b.run1(fill(v.BF16(), bfloat16(float32(c.Value))))
+	}
+	return b.run1(fill(v.F32(), float32(c.Value)))
+}
+
+func fill[E any](x []E, v E) *loop {
+	return spans(len(x), nsElem, func(lo, hi int) {
+		x := x[lo:hi]
+		for i := range x {
+			x[i] = v
+		}
+	})
+}
+
+// bfloat16 rounds to the nearest, ties to even.
+func bfloat16(v float32) uint16 {
+	bits := math.Float32bits(v)
+	if v != v {
+		return uint16(bits>>16) | 0x40
+	}
+	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
+}

@@ -1,0 +1,169 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+
+	"prenorm/kernels"
+)
+
+func init() {
+	enter(planHead, bindHead)
+	enter(planHeadGrad, bindHeadGrad)
+}
+
+// The head works in chunks of rows, so that only a chunk's logits are held. Both calls compute each row's loss in the same way from the same
+// products and add the rows in order, hence their losses have the same bits.
+
+// Bounds on a chunk: its logits should fit into 4 MiB, but dW is a product whose K is the number of rows, and that is slow below 32.
+const (
+	chunkFloats = 1 << 20
+	chunkMin    = 32
+)
+
+func chunkRows(n, vocab int) int { return min(n, max(chunkMin, chunkFloats/max(vocab, 1)&^15)) }
+
+// headPlan is the shared part: W where it lies or copied, one chunk of logits, the losses of its rows.
+type headPlan struct {
+	n, vocab, width, chunk int
+	w                      operand
+	logits                 []float32 // [chunk, pitch(V)]
+	losses                 []float64 // [chunk]
+}
+
+func planHeadOf(a kernels.Args, s *scratch) headPlan {
+	p := headPlan{n: a.In[0].Dim(0), vocab: a.In[1].Dim(0), width: a.In[0].Dim(1)}
+	p.chunk = chunkRows(p.n, p.vocab)
+	p.w = planOperand(p.vocab, p.width, false, true, s)
+	p.logits, p.losses = s.f32(p.chunk*pitch(p.vocab)), s.f64(p.chunk)
+	return p
+}
+
+// head is a bound head. row0 is the first row of the chunk that the loops treat.
+type head struct {
+	headPlan
+	call                  kernels.Call
+	pool                  *pool
+	targets               []int32
+	normaliser, dloss     []float32 // dloss is nil without gradients
+	softcap               float32
+	row0                  int
+	ready, multiply, rows *loop
+}
+
+func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float64) *head {
+	h := &head{headPlan: p, call: c, pool: b.pool, targets: a.In[2].I32(), normaliser: a.In[3].F32(), softcap: float32(limit)}
+	var w []float32
+	var ldw int
+	w, ldw, h.ready = p.w.ready(a.In[1].F32())
+	h.multiply = h.tiles(p.chunk, p.vocab, p.width, func(i, m, j, n int) {
+		x := a.In[0].F32()[(h.row0+i)*p.width:]
+		productNT(m, n, p.width, x, p.width, w[j*ldw:], ldw, h.logits[i*pitch(p.vocab)+j:], pitch(p.vocab), false)
+	})
+	h.rows = newLoop(p.chunk, nsExp*float64(p.vocab), func(r int) {
+		if r < h.held() {
+			h.losses[r] = h.row(h.logits[r*pitch(p.vocab):][:p.vocab], h.targets[h.row0+r])
+		}
+	})
+	return h
+}
+
+// held is how many rows the present chunk has.
+func (h *head) held() int { return min(h.chunk, h.n-h.row0) }
+
+// tiles is a loop over tiles of a [chunk, n] product, cut at the rows that the present chunk has.
+func (h *head) tiles(m, n, k int, fn func(i, m, j, n int)) *loop {
+	tm, tn := tileSize(m, n)
+	columns := blocks(n, tn)
+	return newLoop(blocks(m, tm)*columns, nsFLOP*2*float64(tm*tn*k), func(t int) {
+		i, j := t/columns*tm, t%columns*tn
+		if rows := h.held() - i; rows > 0 {
+			fn(i, min(tm, rows), j, min(tn, n-j))
+		}
+	})
+}
+
+// row returns one row's loss, and with gradients turns its logits z into theirs.
+func (h *head) row(z []float32, target int32) float64 {
+	if target < 0 {
+		if h.dloss != nil {
+			clear(z)
+		}
+		return 0
+	}
+	if h.softcap > 0 {
+		softcap(z, z, h.softcap)
+	}
+	top := maximum(z)
+	own := z[target]
+	if h.dloss == nil {
+		return float64(top) + math.Log(sumExp(z, top)) - float64(own)
+	}
+	return float64(top) + math.Log(h.gradient(z, top, int(target))) - float64(own)
+}
+
+// gradient sets z to the gradient of the raw logits and returns the sum of exp(z - top).
+func (h *head) gradient(z []float32, top float32, target int) float64 {
+	scale := h.dloss[0] / h.normaliser[0]
+	if h.softcap <= 0 {
+		sum := expShifted(z, z, top)
+		inverse := float32(1 / sum)
+		z[target] = z[target] - float32(sum) // (p - 1) sum
+		for j := range z {
+			z[j] *= inverse * scale
+		}
+		return sum
+	}
+	sum := sumExp(z, top)
+	inverse := float32(1 / sum)
+	for j, v := range z {
+		p, u := exp32(v-top)*inverse, v/h.softcap
+		if j == target {
+			p--
+		}
+		z[j] = p * (1 - u*u) * scale
+	}
+	return sum
+}
+
+// check wants every target to be a row of W, or negative.
+func (h *head) check() error {
+	for i, t := range h.targets {
+		if int(t) >= h.vocab {
+			return fmt.Errorf("%s: target %d at index %d is outside [0, %d) and not negative (ignored)", h.call.Kernel(), t, i, h.vocab)
+		}
+	}
+	return nil
+}
+
+// run computes the loss, and calls after for every chunk, when its logits are treated.
+func (h *head) run(loss []float32, after func()) error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	if h.ready != nil {
+		h.pool.run(h.ready)
+	}
+	var sum float64
+	for h.row0 = 0; h.row0 < h.n; h.row0 += h.chunk {
+		h.pool.run(h.multiply)
+		h.pool.run(h.rows)
+		for _, v := range h.losses[:h.held()] {
+			sum += v
+		}
+		if after != nil {
+			after()
+		}
+	}
+	loss[0] = float32(sum / float64(h.normaliser[0]))
+	return nil
+}
+
+func planHead(_ kernels.LinearCrossEntropy, a kernels.Args, s *scratch) (headPlan, error) {
+	return planHeadOf(a, s), nil
+}
+
+func bindHead(b *Backend, c kernels.LinearCrossEntropy, a kernels.Args, p headPlan) kernels.Launch {
+	h, loss := newHead(b, c, a, p, c.Softcap), a.Out[0].F32()
+	return func() error { return h.run(loss, nil) }
+}

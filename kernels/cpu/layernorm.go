@@ -1,0 +1,102 @@
+package cpu
+
+import (
+	"math"
+
+	"prenorm/kernels"
+)
+
+func init() {
+	enterPlain(bindLayerNorm)
+	enter(planLayerNormGrad, bindLayerNormGrad)
+}
+
+// moments are the mean of x and 1/sqrt(biased variance + eps), rounded to float32. Sums are taken in float64, in two interleaved parts.
+func moments(x []float32, eps float64) (mean, rstd float32) {
+	var even, odd float64
+	for _, v := range x {
+		even, odd = odd, even+float64(v)
+	}
+	m := (even + odd) / float64(len(x))
+	even, odd = 0, 0
+	for _, v := range x {
+		h := float64(v) - m
+		even, odd = odd, even+h*h
+	}
+	return float32(m), float32(1 / math.Sqrt((even+odd)/float64(len(x))+eps))
+}
+
+func bindLayerNorm(b *Backend, c kernels.LayerNorm, a kernels.Args) kernels.Launch {
+	y, x, gain, bias := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
+	mean, rstd := statistic(a.Aux, 0), statistic(a.Aux, 1)
+	d, unit := len(gain), unitOf(c.UnitOffset)
+	return b.run1(rowSpans(len(x)/d, d, 3*nsElem, func(lo, hi int) {
+		for n := lo; n < hi; n++ {
+			x, y, bias := x[n*d:][:d], y[n*d:][:d], bias[:d]
+			m, r := moments(x, c.Eps)
+			for i, g := range gain {
+				y[i] = (x[i]-m)*r*(unit+g) + bias[i]
+			}
+			if mean != nil {
+				mean[n], rstd[n] = m, r
+			}
+		}
+	}))
+}
+
+type layerNormPlan struct{ gain, bias rowSum }
+
+func planLayerNormGrad(_ kernels.LayerNormGrad, a kernels.Args, s *scratch) (p layerNormPlan, err error) {
+	d := a.In[1].Dim(0)
+	p.gain = planRowSum(a.In[0].Len()/d, d, s)
+	p.bias = planRowSum(a.In[0].Len()/d, d, s)
+	return p, nil
+}
+
+func bindLayerNormGrad(b *Backend, c kernels.LayerNormGrad, a kernels.Args, p layerNormPlan) kernels.Launch {
+	dx, x, gain, dy := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[3].F32()
+	mean, rstd := statistic(a.Saved, 0), statistic(a.Saved, 1)
+	d, per, unit := p.gain.width, p.gain.per, unitOf(c.UnitOffset)
+	runs := len(x) / d
+	rows := newLoop(p.gain.count, 5*nsElem*float64(per*d), func(t int) {
+		dgain, dbias := p.gain.block(t), p.bias.block(t)
+		for n := t * per; n < min((t+1)*per, runs); n++ {
+			x, dy := x[n*d:][:d], dy[n*d:][:d]
+			var m, r float32
+			if mean != nil {
+				m, r = mean[n], rstd[n]
+			} else {
+				m, r = moments(x, c.Eps)
+			}
+			addTo(dbias, dy)
+			layerNormGradRow(dx[n*d:][:d], dgain, x, gain, dy, m, r, unit)
+		}
+	})
+	finishGain, finishBias := p.gain.finish(a.Out[1].F32()), p.bias.finish(a.Out[2].F32())
+	return func() error {
+		b.pool.run(rows)
+		b.pool.run(finishGain)
+		b.pool.run(finishBias)
+		return nil
+	}
+}
+
+// layerNormGradRow sets one run of dx and adds to dgain.
+func layerNormGradRow(dx, dgain, x, gain, dy []float32, m, r, unit float32) {
+	d := len(gain)
+	dx, dgain, x, dy = dx[:d], dgain[:d], x[:d], dy[:d]
+	var sum, sumH float64
+	for i, g := range gain {
+		h := (x[i] - m) * r
+		v := (unit + g) * dy[i]
+		dx[i] = v
+		dgain[i] += dy[i] * h
+		sum += float64(v)
+		sumH += float64(v) * float64(h)
+	}
+	meanV, meanVH := float32(sum/float64(d)), float32(sumH/float64(d))
+	for i := range dx {
+		h := (x[i] - m) * r
+		dx[i] = r * (dx[i] - meanV - h*meanVH)
+	}
+}

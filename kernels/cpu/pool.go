@@ -1,0 +1,186 @@
+package cpu
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Times of waiting. A helper that parked comes back some 100 µs late, about as long as a kernel takes, so between the kernels of a step
+// helpers spin. A caller at a join waits for the rest of a task that a helper has begun; when that takes longer than a task should, the
+// helper's thread has lost its core, and parking gives it the caller's.
+const (
+	helperSpin = 200 * time.Microsecond
+	joinSpin   = 50 * time.Microsecond
+	inlineNS   = 10_000 // loops shorter than this are run by the caller alone
+)
+
+// pool runs loops over persistent helpers. The caller of run is a worker too, and the only one that a loop needs: helpers claim tasks if they
+// come in time, and the caller waits only for tasks that were claimed.
+type pool struct {
+	job     atomic.Pointer[loop]
+	turn    atomic.Uint64 // incremented for every job offered
+	closed  atomic.Bool
+	helpers []*helper
+	spin    bool
+	done    sync.WaitGroup
+}
+
+type helper struct {
+	parked atomic.Bool
+	wake   chan struct{}
+	_      [40]byte // its own cache line
+}
+
+// loop is a parallel for over tasks 0 … n-1, made once when a call is bound and run at every launch.
+type loop struct {
+	fn     func(task int)
+	n      int64
+	inline bool
+	_      [40]byte
+	next   atomic.Int64 // the first task not claimed
+	_      [56]byte
+	left   atomic.Int64 // tasks not finished
+	parked atomic.Bool  // the caller sleeps until left is 0
+	wake   chan struct{}
+}
+
+// newLoop makes a loop of n tasks that take about ns nanoseconds each.
+func newLoop(n int, ns float64, fn func(task int)) *loop {
+	l := &loop{fn: fn, n: int64(n), inline: n < 2 || float64(n)*ns < inlineNS, wake: make(chan struct{}, 1)}
+	l.next.Store(l.n) // nothing to claim before the first run
+	return l
+}
+
+func newPool(workers int) *pool {
+	p := &pool{spin: workers <= runtime.GOMAXPROCS(0)}
+	for range workers - 1 {
+		h := &helper{wake: make(chan struct{}, 1)}
+		p.helpers = append(p.helpers, h)
+		p.done.Add(1)
+		go p.serve(h)
+	}
+	return p
+}
+
+// run executes every task of l and returns when all are finished. Tasks run in any order and at the same time. It allocates nothing. One loop
+// must not be run twice at the same time; different loops may.
+func (p *pool) run(l *loop) {
+	if l.inline || len(p.helpers) == 0 {
+		for t := range int(l.n) {
+			l.fn(t)
+		}
+		return
+	}
+	// A helper that comes late from an earlier run of l may claim a task as soon as next is reset, hence the order.
+	l.left.Store(l.n)
+	l.next.Store(0)
+	p.offer(l)
+	l.work()
+	l.join()
+	p.job.CompareAndSwap(l, nil) // or the pool would keep the loop's memory alive
+}
+
+func (p *pool) offer(l *loop) {
+	p.job.Store(l)
+	p.turn.Add(1)
+	for i, h := range p.helpers {
+		if int64(i) >= l.n-1 {
+			return
+		}
+		h.unpark()
+	}
+}
+
+func (h *helper) unpark() {
+	if h.parked.CompareAndSwap(true, false) {
+		h.wake <- struct{}{}
+	}
+}
+
+// work claims and runs tasks until none is left.
+func (l *loop) work() {
+	for {
+		t := l.next.Add(1) - 1
+		if t >= l.n {
+			return
+		}
+		l.fn(int(t))
+		if l.left.Add(-1) == 0 && l.parked.CompareAndSwap(true, false) {
+			l.wake <- struct{}{}
+		}
+	}
+}
+
+// join waits for the claimed tasks. A helper that was held up since an earlier run may wake the caller too early, so it looks again.
+func (l *loop) join() {
+	for l.left.Load() > 0 {
+		if spinUntil(joinSpin, func() bool { return l.left.Load() == 0 }) {
+			return
+		}
+		l.parked.Store(true)
+		if l.left.Load() == 0 && l.parked.CompareAndSwap(true, false) {
+			return
+		}
+		<-l.wake
+	}
+}
+
+// serve is a helper's life.
+func (p *pool) serve(h *helper) {
+	defer p.done.Done()
+	var seen uint64
+	for {
+		for seen == p.turn.Load() {
+			p.idle(h, seen)
+		}
+		seen = p.turn.Load()
+		if p.closed.Load() {
+			return
+		}
+		if l := p.job.Load(); l != nil {
+			l.work()
+		}
+	}
+}
+
+// idle returns when a job may have come after the turn seen.
+func (p *pool) idle(h *helper, seen uint64) {
+	if p.spin && spinUntil(helperSpin, func() bool { return p.turn.Load() != seen }) {
+		return
+	}
+	h.parked.Store(true)
+	if p.turn.Load() != seen && h.parked.CompareAndSwap(true, false) {
+		return
+	}
+	<-h.wake
+}
+
+// spinUntil polls for at most about d and says whether cond came true. It lets other goroutines of the process run.
+func spinUntil(d time.Duration, cond func() bool) bool {
+	start := time.Now()
+	for {
+		for range 100 {
+			if cond() {
+				return true
+			}
+		}
+		if time.Since(start) > d {
+			return false
+		}
+		runtime.Gosched()
+	}
+}
+
+// close stops the helpers and waits until they are gone.
+func (p *pool) close() {
+	if p.closed.Swap(true) {
+		return
+	}
+	p.turn.Add(1)
+	for _, h := range p.helpers {
+		h.unpark()
+	}
+	p.done.Wait()
+}

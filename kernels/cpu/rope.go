@@ -1,0 +1,56 @@
+package cpu
+
+import (
+	"fmt"
+
+	"prenorm/kernels"
+)
+
+func init() { enterPlain(bindRope) }
+
+// inRange wants every id to be one of 0 … limit-1.
+func inRange(c kernels.Call, what string, ids []int32, limit int) error {
+	for i, id := range ids {
+		if id < 0 || int(id) >= limit {
+			return fmt.Errorf("%s: %s %d at index %d is outside [0, %d)", c.Kernel(), what, id, i, limit)
+		}
+	}
+	return nil
+}
+
+func bindRope(b *Backend, c kernels.Rope, a kernels.Args) kernels.Launch {
+	y, x, positions, table := a.Out[0].F32(), a.In[0].F32(), a.In[1].I32(), a.In[2].F32()
+	width, limit, d := a.In[0].Dim(1), a.In[2].Dim(0), a.In[2].Dim(1)
+	sign := float32(1)
+	if c.Inverse {
+		sign = -1
+	}
+	rows := rowSpans(len(positions), width, nsElem, func(lo, hi int) {
+		for n := lo; n < hi; n++ {
+			angles := table[int(positions[n])*d:][:d]
+			for at := n * width; at < (n+1)*width; at += d {
+				rotate(y[at:][:d], x[at:][:d], angles[:d/2], angles[d/2:], sign)
+			}
+		}
+	})
+	return func() error {
+		if err := inRange(c, "position", positions, limit); err != nil {
+			return err
+		}
+		b.pool.run(rows)
+		return nil
+	}
+}
+
+// rotate turns one head by the angles; y may be x.
+func rotate(y, x, cosine, sine []float32, sign float32) {
+	half := len(cosine)
+	sine = sine[:half]
+	x0, x1, y0, y1 := x[:half], x[half:][:half], y[:half], y[half:][:half]
+	for j, c := range cosine {
+		s := sign * sine[j]
+		a, b := x0[j], x1[j]
+		y0[j] = a*c - b*s
+		y1[j] = b*c + a*s
+	}
+}

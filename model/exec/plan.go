@@ -1,0 +1,237 @@
+// Package exec compiles a Gorgonia graph, forward and backward, into a flat list of kernel launches over one planned arena.
+//
+// A [Plan] is static: it knows every launch and every byte before anything is allocated. [Plan.Bind] allocates exactly that and binds the
+// launches to a backend; [Program.Run] runs them. Parameters, gradients and caches live outside the arena, in memory of the caller.
+package exec
+
+import (
+	"fmt"
+	"sort"
+
+	"gonum.org/v1/gonum/graph"
+	G "gorgonia.org/gorgonia"
+
+	"prenorm/kernels"
+	"prenorm/model/op"
+)
+
+// Named is a node with the name that the program knows it by.
+type Named struct {
+	Name string
+	Node *G.Node
+	Data any // of an input: the constant that it is preset to, nil for none
+}
+
+// Spec says where a program's ends are.
+type Spec struct {
+	Name     string  // of the program, for errors
+	Inputs   []Named // variables with memory of the program's own, set by the caller
+	External []Named // variables in memory that the caller gives to Bind: parameters, caches
+	Outputs  []Named // nodes whose values stay readable until the next run: results and taps
+	Into     []Named // nodes whose values are written to memory that the caller gives to Bind: gradients
+	// Accumulate adds the values of Into to that memory instead of setting it.
+	Accumulate bool
+}
+
+// Plan is a compiled graph without memory.
+type Plan struct {
+	spec    Spec
+	be      kernels.Backend
+	steps   []step
+	buffers []*buffer
+	nodes   map[*G.Node]*buffer
+	order   map[*G.Node]int
+	bytes   int
+}
+
+// step is one launch.
+type step struct {
+	path     string
+	call     kernels.Call
+	out, aux []*buffer
+	in       []*buffer
+	saved    []*buffer
+	work     *buffer
+}
+
+// kind says where a buffer lives.
+type kind uint8
+
+const (
+	temporary kind = iota // in the arena, for part of the program
+	resident              // in the arena, for the whole program: inputs, constants, outputs
+	external              // in memory given to Bind
+)
+
+// buffer is the memory of one value.
+type buffer struct {
+	kind       kind
+	name       string // of a resident input or an external buffer
+	view       kernels.View
+	bytes      int
+	start, end int // first and last step that uses it
+	offset     int
+	data       any // preset contents
+}
+
+// NewPlan compiles the graph below the spec's outputs. Only the backend's rules are used; nothing is allocated on it. An op that the backend
+// lacks is an error that names it.
+func NewPlan(be kernels.Backend, spec Spec) (*Plan, error) {
+	p := &Plan{spec: spec, be: be, nodes: map[*G.Node]*buffer{}}
+	if err := p.compile(); err != nil {
+		return nil, fmt.Errorf("compile %s: %w", spec.Name, err)
+	}
+	return p, nil
+}
+
+func (p *Plan) compile() error {
+	order, err := p.reachable()
+	if err != nil {
+		return err
+	}
+	p.order = make(map[*G.Node]int, len(order))
+	for i, n := range order {
+		p.order[n] = i
+	}
+	if err := p.ends(); err != nil {
+		return err
+	}
+	l, err := newLowering(p, order)
+	if err != nil {
+		return err
+	}
+	for _, n := range order {
+		if err := l.lower(n); err != nil {
+			return err
+		}
+	}
+	p.lifetimes()
+	p.bytes = place(p.buffers)
+	return nil
+}
+
+// children returns a node's inputs in order.
+func children(n *G.Node) []*G.Node {
+	list := graph.NodesOf(n.Graph().From(n.ID()))
+	out := make([]*G.Node, len(list))
+	for i, c := range list {
+		out[i] = c.(*G.Node)
+	}
+	return out
+}
+
+// reachable returns the nodes that the outputs need, in ascending order of their IDs, which is a topological order: Gorgonia numbers a node
+// after its inputs.
+func (p *Plan) reachable() ([]*G.Node, error) {
+	seen := map[*G.Node]bool{}
+	var order, todo []*G.Node
+	for _, list := range [][]Named{p.spec.Outputs, p.spec.Into} {
+		for _, o := range list {
+			if o.Node == nil {
+				return nil, fmt.Errorf("output %s has no node", o.Name)
+			}
+			todo = append(todo, o.Node)
+		}
+	}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		order = append(order, n)
+		for _, c := range children(n) {
+			if c.ID() >= n.ID() {
+				return nil, fmt.Errorf("node %v comes before its input %v", n, c)
+			}
+			todo = append(todo, c)
+		}
+	}
+	sort.Slice(order, func(i, j int) bool { return order[i].ID() < order[j].ID() })
+	return order, nil
+}
+
+// ends gives buffers to the variables.
+func (p *Plan) ends() error {
+	add := func(o Named, k kind) error {
+		v, err := op.ViewOf(o.Node)
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.Name, err)
+		}
+		b := &buffer{kind: k, name: o.Name, view: v, bytes: v.Bytes(), data: o.Data}
+		p.nodes[o.Node] = b
+		p.buffers = append(p.buffers, b)
+		return nil
+	}
+	for _, o := range p.spec.Inputs {
+		if err := add(o, resident); err != nil {
+			return err
+		}
+	}
+	for _, o := range p.spec.External {
+		if err := add(o, external); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lifetimes finds the first and last step of every buffer.
+func (p *Plan) lifetimes() {
+	for _, b := range p.buffers {
+		b.start, b.end = len(p.steps), -1
+	}
+	use := func(i int, lists ...[]*buffer) {
+		for _, list := range lists {
+			for _, b := range list {
+				b.start, b.end = min(b.start, i), max(b.end, i)
+			}
+		}
+	}
+	for i, s := range p.steps {
+		use(i, s.out, s.aux, s.in, s.saved)
+		if s.work != nil {
+			use(i, []*buffer{s.work})
+		}
+	}
+	for _, b := range p.buffers {
+		if b.kind == resident {
+			b.start, b.end = 0, len(p.steps)
+		}
+	}
+}
+
+// Bytes is the size of the arena that Bind allocates.
+func (p *Plan) Bytes() int { return p.bytes }
+
+// ResidentBytes is the part of the arena that holds inputs, constants and outputs.
+func (p *Plan) ResidentBytes() int {
+	n := 0
+	for _, b := range p.buffers {
+		if b.kind == resident {
+			n += b.bytes
+		}
+	}
+	return n
+}
+
+// Launches is the number of kernel launches of one run.
+func (p *Plan) Launches() int { return len(p.steps) }
+
+// FLOPs counts the floating-point operations of one run, see [kernels.Coster].
+func (p *Plan) FLOPs() int64 {
+	var n int64
+	for _, s := range p.steps {
+		n += kernels.FLOPs(s.call, kernels.Args{Out: views(s.out), In: views(s.in)})
+	}
+	return n
+}
+
+func views(list []*buffer) []kernels.View {
+	out := make([]kernels.View, len(list))
+	for i, b := range list {
+		out[i] = b.view
+	}
+	return out
+}

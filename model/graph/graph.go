@@ -1,0 +1,167 @@
+// Package graph builds Gorgonia expression graphs of kernel calls with scoped unique names and one sticky error, so that a model's forward
+// pass reads like its paper. The first error is kept with its path; later calls do nothing.
+package graph
+
+import (
+	"fmt"
+
+	G "gorgonia.org/gorgonia"
+
+	"prenorm/kernels"
+	"prenorm/model/op"
+)
+
+// Tensor is a node of the graph. It is nil once the graph has an error.
+type Tensor = *G.Node
+
+// Graph is a graph under construction.
+type Graph struct {
+	g       *G.ExprGraph
+	dtype   kernels.DType
+	err     error
+	paths   map[string]int
+	applied int
+	params  []Param
+	inputs  []Input
+	states  []Input
+	taps    []Tap
+	byName  map[string]Tensor
+}
+
+// Param is a trained variable.
+type Param struct {
+	Name  string
+	Shape []int
+	Role  Role
+	Node  Tensor
+}
+
+// Role says what a parameter does, which decides how it starts and whether it decays.
+type Role uint8
+
+// Roles of parameters.
+const (
+	Embedding      Role = iota // token or position table
+	Matrix                     // a linear layer that reads the residual stream
+	ResidualWriter             // a linear layer whose output is added to the residual stream
+	Gain                       // of a norm: starts at one
+	UnitGain                   // of a norm, stored as w and used as 1 + w: starts at zero
+	Bias                       // of a linear layer or a norm: starts at zero
+	Head                       // the untied language-model head
+)
+
+func (r Role) String() string {
+	return [...]string{"embedding", "matrix", "residual writer", "gain", "unit gain", "bias", "head"}[r]
+}
+
+// Input is a variable that is not trained: what the caller sets before a step, a constant, or state that outlives a step.
+type Input struct {
+	Name string
+	Node Tensor
+	Data any // of a constant: []float32, []float64 or []int32; nil where the caller sets it
+}
+
+// Tap is a node that can be watched by name.
+type Tap struct {
+	Name string
+	Node Tensor
+}
+
+// New starts a graph whose floating-point values are of the given type, F32 or F64.
+func New(dtype kernels.DType) *Graph {
+	return &Graph{g: G.NewGraph(), dtype: dtype, paths: map[string]int{}, byName: map[string]Tensor{}}
+}
+
+// Err returns the first error, nil for none. After building it also checks that Gorgonia merged no two of the nodes.
+func (g *Graph) Err() error {
+	if g.err != nil {
+		return g.err
+	}
+	ours := 0
+	for _, n := range g.g.AllNodes() {
+		if o, ok := n.Op().(*op.Op); ok && g.paths[o.Path()] > 0 {
+			ours++
+		}
+	}
+	if ours != g.applied {
+		return fmt.Errorf("graph: %d nodes were built and %d are in the graph: two names share a hash", g.applied, ours)
+	}
+	return nil
+}
+
+// Expr is the Gorgonia graph.
+func (g *Graph) Expr() *G.ExprGraph { return g.g }
+
+// DType is the type of floating-point values.
+func (g *Graph) DType() kernels.DType { return g.dtype }
+
+// Params are the trained variables in the order of their declaration.
+func (g *Graph) Params() []Param { return g.params }
+
+// Inputs are the variables that the caller sets, and the constants.
+func (g *Graph) Inputs() []Input { return g.inputs }
+
+// States are the variables whose memory outlives a step, such as a key-value cache.
+func (g *Graph) States() []Input { return g.states }
+
+// Taps are the nodes that can be watched.
+func (g *Graph) Taps() []Tap { return g.taps }
+
+func (g *Graph) fail(path string, err error) {
+	if g.err == nil && err != nil {
+		g.err = fmt.Errorf("%s: %w", path, err)
+	}
+}
+
+// Failf records an error of the builder's caller at a path.
+func (g *Graph) Failf(path, format string, args ...any) { g.fail(path, fmt.Errorf(format, args...)) }
+
+// unique makes a path that no other node has.
+func (g *Graph) unique(path string) string {
+	g.paths[path]++
+	if n := g.paths[path]; n > 1 {
+		path = fmt.Sprintf("%s#%d", path, n)
+		g.paths[path]++
+	}
+	return path
+}
+
+// variable declares a named variable; a name declared before gives the same node when its shape is the same.
+func (g *Graph) variable(name string, dtype kernels.DType, shape []int) (n Tensor, isNew bool) {
+	if g.err != nil {
+		return nil, false
+	}
+	if n, ok := g.byName[name]; ok {
+		if v, err := op.ViewOf(n); err != nil || fmt.Sprint(v) != fmt.Sprint(kernels.Shaped(dtype, shape...)) {
+			g.fail(name, fmt.Errorf("declared twice, as %v and as %v", v, kernels.Shaped(dtype, shape...)))
+			return nil, false
+		}
+		return n, false
+	}
+	for _, d := range shape {
+		if d <= 0 {
+			g.fail(name, fmt.Errorf("shape %v has a size that is not positive", shape))
+			return nil, false
+		}
+	}
+	n = G.NewTensor(g.g, op.TensorType(dtype), len(shape), G.WithShape(shape...), G.WithName(name))
+	g.byName[name] = n
+	return n, true
+}
+
+// Backward adds the gradient of the scalar loss with respect to every parameter, in the order of [Graph.Params].
+func (g *Graph) Backward(loss Tensor) []Tensor {
+	if g.err != nil {
+		return nil
+	}
+	wrt := make(G.Nodes, len(g.params))
+	for i, p := range g.params {
+		wrt[i] = p.Node
+	}
+	grads, err := G.Grad(loss, wrt...)
+	if err != nil {
+		g.fail("backward", err)
+		return nil
+	}
+	return grads
+}

@@ -1,0 +1,181 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"prenorm/kernels"
+	"prenorm/model/block"
+	"prenorm/model/graph"
+)
+
+// Mode says what a network is built for. All modes have the same parameters in the same order.
+type Mode uint8
+
+// Modes of a network.
+const (
+	Train  Mode = iota // loss and gradients, with dropout
+	Eval               // loss
+	Logits             // logits of every row
+	Cached             // logits of one row a sequence, keys and values in a cache: prefill and decode
+)
+
+func (m Mode) String() string { return [...]string{"train", "eval", "logits", "cached"}[m] }
+
+// Names of inputs and outputs.
+const (
+	InTokens     = "tokens"     // int32 [B*T]
+	InTargets    = "targets"    // int32 [B*T], negative = ignored (Train, Eval)
+	InNormaliser = "normaliser" // [1]: the loss is the sum over targets divided by this (Train, Eval)
+	InPositions  = "positions"  // int32 [B*T], preset to 0 … T-1 in every sequence; Cached: the caller sets it
+	InDocuments  = "documents"  // int32 [B*T] (Options.Documents)
+	InCounter    = "counter"    // int32 [4]: seed low, seed high, step, micro-batch (Train with dropout)
+	InPosition   = "position"   // int32 [1]: rows already in the cache (Cached)
+	InRow        = "row"        // int32 [B]: the rows of [B*T] whose logits are wanted (Cached)
+	OutLoss      = "loss"
+	OutLogits    = "logits" // [B*T, V]; Cached: [B, V]
+)
+
+// Options shape a network beyond its configuration.
+type Options struct {
+	Mode      Mode
+	B, T      int           // sequences, and rows of each
+	DType     kernels.DType // F32 or F64
+	Documents bool          // attention stays inside documents, whose ids are an input
+}
+
+// Net is a model as a graph.
+type Net struct {
+	Config Config // resolved
+	Options
+	Graph  *graph.Graph
+	Loss   graph.Tensor   // scalar (Train, Eval)
+	Logits graph.Tensor   // (Logits, Cached)
+	Grads  []graph.Tensor // in the order of Graph.Params (Train)
+}
+
+// Build makes the graph of a configuration: embed, blocks, norm, head, loss. The configuration must have a vocabulary.
+func Build(c Config, o Options) (*Net, error) {
+	c = c.Resolved()
+	if err := c.Problems().Err(); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if c.Vocab <= 0 {
+		return nil, fmt.Errorf("model: vocab is 0: it must be set, or taken from a tokenizer, before the model is built")
+	}
+	if o.T > c.Context {
+		return nil, fmt.Errorf("model: %d rows a sequence are more than model.context = %d", o.T, c.Context)
+	}
+	n := &Net{Config: c, Options: o, Graph: graph.New(o.DType)}
+	b := &builder{Net: n, Scope: n.Graph.Root()}
+	b.build()
+	if err := n.Graph.Err(); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return n, nil
+}
+
+// builder holds what the layers share while a network is built.
+type builder struct {
+	*Net
+	graph.Scope
+	tokens, positions, documents, counter, position graph.Tensor
+	sites                                           uint32 // dropouts so far
+}
+
+func (b *builder) build() {
+	c, n := b.Config, b.B*b.T
+	b.tokens = b.IntInput(InTokens, n)
+	b.inputs(n)
+
+	embedding := b.Param("embed_tokens.weight", graph.Embedding, c.Vocab, c.Width)
+	x := b.Embed("embed_tokens", b.tokens, embedding)
+	if c.EmbedScale {
+		x = b.Scale("embed_scale", x, math.Sqrt(float64(c.Width)))
+	}
+	if c.Position.Kind == "learned" {
+		table := b.Param("embed_positions.weight", graph.Embedding, c.Context, c.Width)
+		x = b.Add("embed_sum", x, b.Embed("embed_positions", b.positions, table))
+	}
+	x = b.dropout("embed_dropout", x)
+
+	x = b.stack(x)
+
+	head := embedding
+	if !c.Tied {
+		head = b.Param("lm_head.weight", graph.Head, c.Vocab, c.Width)
+	}
+	switch b.Mode {
+	case Logits:
+		b.Net.Logits = b.Scope.Logits(x, head, c.LogitSoftcap)
+	case Cached:
+		rows := b.IntInput(InRow, b.B)
+		b.Net.Logits = b.Scope.Logits(b.Embed("row", rows, x), head, c.LogitSoftcap)
+	default:
+		b.Loss = b.LinearCrossEntropy(x, head, b.IntInput(InTargets, n), b.Input(InNormaliser, 1), c.LogitSoftcap)
+	}
+	if b.Mode == Train {
+		b.Grads = b.Net.Graph.Backward(b.Loss)
+	}
+}
+
+// stack is the placement around the sub-layers.
+func (b *builder) stack(x graph.Tensor) graph.Tensor {
+	c := b.Config
+	placement, ok := block.Lookup(c.Norm.Placement)
+	if !ok {
+		b.Failf("norm.placement", "no placement %q (have %v)", c.Norm.Placement, block.Names())
+		return nil
+	}
+	s := block.Stack{Scope: b.Scope, Layers: c.Layers, Norm: func(name string, x graph.Tensor) graph.Tensor { return b.norm(name, x, c.Width) }}
+	streams := placement.Begin(s, x)
+	for l := 1; l <= c.Layers; l++ {
+		streams = placement.Block(s, l, streams,
+			func(x graph.Tensor, in block.Inner) graph.Tensor { return b.attention(l, x, in) },
+			func(x graph.Tensor, in block.Inner) graph.Tensor { return b.mlp(l, x, in) })
+		b.Tap(fmt.Sprintf("layers.%d.stream", l-1), streams.X)
+	}
+	return b.Tap("final", placement.End(s, streams))
+}
+
+// norm is the model's norm over runs of dim columns.
+func (b *builder) norm(name string, x graph.Tensor, dim int) graph.Tensor {
+	n := b.Config.Norm
+	switch n.Kind {
+	case "rmsnorm":
+		return b.RMSNorm(name, x, dim, n.Eps, n.UnitOffset)
+	case "layernorm":
+		return b.LayerNorm(name, x, dim, n.Eps, n.UnitOffset)
+	}
+	b.Failf(name, "no norm %q", n.Kind)
+	return nil
+}
+
+// inputs declares what the mode reads besides tokens.
+func (b *builder) inputs(n int) {
+	if b.Mode == Cached {
+		b.positions = b.IntInput(InPositions, n)
+		b.position = b.IntInput(InPosition, 1)
+	} else {
+		at := make([]int32, n)
+		for i := range at {
+			at[i] = int32(i % b.T)
+		}
+		b.positions = b.IntConstant(InPositions, at, n)
+	}
+	if b.Documents {
+		b.documents = b.IntInput(InDocuments, n)
+	}
+	if b.Mode == Train && b.Config.Dropout > 0 {
+		b.counter = b.IntInput(InCounter, 4)
+	}
+}
+
+func (b *builder) dropout(name string, x graph.Tensor) graph.Tensor {
+	site := b.sites
+	b.sites++
+	if b.counter == nil {
+		return x
+	}
+	return b.Apply(name, kernels.Dropout{Rate: b.Config.Dropout, Site: site}, x, b.counter)
+}

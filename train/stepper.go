@@ -1,0 +1,287 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"prenorm/data/batch"
+	"prenorm/kernels"
+	"prenorm/model"
+	"prenorm/model/exec"
+	"prenorm/train/optim"
+)
+
+// StepOptions shape the training step of a model.
+type StepOptions struct {
+	Batch, Context int
+	Accumulate     int // micro-batches of one step
+	Optimizer      Optimizer
+	Clip           float64
+	Seed           int64 // of dropout
+}
+
+// Stepper runs training steps: for each micro-batch forward and backward into one slab of gradients, then clip and update. Everything that
+// changes from step to step is uploaded to small buffers; nothing waits for the device before the step's end.
+type Stepper struct {
+	options   StepOptions
+	weights   *model.Weights
+	optimizer optim.Optimizer
+	grads     *exec.Slab
+	moments   []*exec.Slab
+	program   *exec.Program
+	small     kernels.Arena // hyper, norm and loss
+	zero      []kernels.Launch
+	addLoss   kernels.Launch
+	update    []kernels.Launch
+	hyper     kernels.View // learning rate and bias corrections
+	norm      kernels.View
+	clip      kernels.View
+	loss      kernels.View
+
+	hyperHost, normaliser, result [3]float32
+	counter                       [4]int32
+	hasDropout                    bool
+}
+
+// smallStride keeps the small buffers on cache lines of their own.
+const smallStride = 64
+
+// NewStepper compiles the training program of the weights' model and allocates gradients and moments.
+func NewStepper(w *model.Weights, o StepOptions) (*Stepper, error) {
+	s := &Stepper{options: o, weights: w, hasDropout: w.Config.Dropout > 0}
+	var err error
+	if s.optimizer, err = optim.New(o.Optimizer.Kind, optim.Config{Betas: o.Optimizer.Betas, Eps: o.Optimizer.Eps, Momentum: o.Optimizer.Momentum}); err != nil {
+		return nil, err
+	}
+	plan, err := planTrain(w.Backend(), w.Config, o)
+	if err != nil {
+		return nil, err
+	}
+	if s.grads, err = model.NewSlab(w.Backend(), kernels.F32, w.Table); err != nil {
+		return nil, fmt.Errorf("gradients: %w", err)
+	}
+	for range s.optimizer.State() {
+		m, err := model.NewSlab(w.Backend(), kernels.F32, w.Table)
+		if err != nil {
+			return nil, fmt.Errorf("moments: %w", err)
+		}
+		s.moments = append(s.moments, m)
+	}
+	external := w.Slab.Views("")
+	for name, v := range s.grads.Views(model.GradPrefix) {
+		external[name] = v
+	}
+	if s.program, err = plan.Bind(external); err != nil {
+		return nil, err
+	}
+	return s, s.bindUpdate()
+}
+
+// planTrain compiles the training program.
+func planTrain(be kernels.Backend, c model.Config, o StepOptions) (*exec.Plan, error) {
+	net, err := model.Build(c, model.Options{Mode: model.Train, B: o.Batch, T: o.Context})
+	if err != nil {
+		return nil, err
+	}
+	return net.Plan(be, o.Accumulate > 1)
+}
+
+// bindUpdate binds what runs around the program: zeroing, the sum of losses, norm, clip factor and the optimizer's two calls, one for the
+// tensors that decay and one for the rest.
+func (s *Stepper) bindUpdate() error {
+	be := s.weights.Backend()
+	var err error
+	if s.small, err = be.NewArena(3 * smallStride); err != nil {
+		return err
+	}
+	s.hyper, s.clip = s.small.View(0, kernels.F32, 3), s.small.View(3*4, kernels.F32, 1)
+	s.norm, s.loss = s.small.View(smallStride, kernels.F32, 1), s.small.View(2*smallStride, kernels.F32)
+	programLoss, err := s.program.View(model.OutLoss)
+	if err != nil {
+		return err
+	}
+	b := binder{be: be}
+	if s.options.Accumulate > 1 {
+		s.zero = append(s.zero, b.bind(kernels.Fill{}, s.grads.All(), s.grads.All()))
+	}
+	s.zero = append(s.zero, b.bind(kernels.Fill{}, s.loss, s.loss))
+	s.addLoss = b.bind(kernels.Add{}, s.loss, s.loss, programLoss)
+	s.update = append(s.update, b.bind(kernels.GlobalNorm{}, s.norm, s.grads.All()), b.bind(kernels.ClipFactor{Max: s.options.Clip}, s.clip, s.norm))
+	hyper := s.small.View(0, kernels.F32, 4)
+	decayed := model.Decayed(s.weights.Table)
+	for _, part := range []struct {
+		from, to int
+		decay    float64
+	}{{0, decayed, s.options.Optimizer.WeightDecay}, {decayed, len(s.weights.Table), 0}} {
+		if part.from == part.to {
+			continue
+		}
+		p := s.weights.Slab.Range(part.from, part.to)
+		a := kernels.Args{Out: []kernels.View{p}, In: []kernels.View{p}}
+		for _, m := range s.moments {
+			a.Out = append(a.Out, m.Range(part.from, part.to))
+			a.In = append(a.In, m.Range(part.from, part.to))
+		}
+		a.In = append(a.In, s.grads.Range(part.from, part.to), hyper)
+		s.update = append(s.update, b.args(s.optimizer.Update(part.decay), a))
+	}
+	return b.err
+}
+
+// binder binds calls outside a program and keeps the first error.
+type binder struct {
+	be  kernels.Backend
+	err error
+}
+
+func (b *binder) bind(c kernels.Call, out kernels.View, in ...kernels.View) kernels.Launch {
+	return b.args(c, kernels.Args{Out: []kernels.View{out}, In: in})
+}
+
+func (b *binder) args(c kernels.Call, a kernels.Args) kernels.Launch {
+	if b.err != nil {
+		return nil
+	}
+	n, err := b.be.Workspace(c, a)
+	if err == nil && n > 0 {
+		var arena kernels.Arena
+		if arena, err = b.be.NewArena(n); err == nil {
+			a.Work = arena.View(0, kernels.I8, n)
+		}
+	}
+	var l kernels.Launch
+	if err == nil {
+		l, err = b.be.Bind(c, a)
+	}
+	if err != nil {
+		b.err = fmt.Errorf("bind %s: %w", c.Kernel(), err)
+	}
+	return l
+}
+
+func launch(list []kernels.Launch) error {
+	for _, l := range list {
+		if err := l(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Result is what a step says of itself.
+type Result struct {
+	Loss     float64 // mean over the step's targets, in nats
+	GradNorm float64 // global, before clipping
+	Clip     float64 // the factor that gradients were multiplied by; NaN when the norm was not finite, and then nothing was updated
+}
+
+// Finite says whether loss and gradient are numbers.
+func (r Result) Finite() bool {
+	return !math.IsNaN(r.Loss+r.GradNorm+r.Clip) && !math.IsInf(r.Loss+r.GradNorm, 0)
+}
+
+// Step runs update number step (from 1) on the micro-batches at the learning rate lr. The loss is the mean over all targets of all
+// micro-batches, so that the step equals that of one large batch. When ctx ends between two micro-batches, the step is given up with ctx's
+// error and weights and moments are as they were.
+func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*batch.Batch) (Result, error) {
+	if len(micros) != max(s.options.Accumulate, 1) {
+		return Result{}, fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
+	}
+	be := s.weights.Backend()
+	if err := launch(s.zero); err != nil {
+		return Result{}, err
+	}
+	s.normaliser[0] = float32(targets(micros))
+	if err := s.program.Set(model.InNormaliser, s.normaliser[:1]); err != nil {
+		return Result{}, err
+	}
+	for i, m := range micros {
+		if err := ctx.Err(); err != nil {
+			return Result{}, err
+		}
+		if err := s.micro(step, i, m); err != nil {
+			return Result{}, err
+		}
+	}
+	for i, v := range s.optimizer.Hyper(step, lr) {
+		s.hyperHost[i] = float32(v)
+	}
+	if err := be.Upload(s.hyper, s.hyperHost[:]); err != nil {
+		return Result{}, err
+	}
+	if err := launch(s.update); err != nil {
+		return Result{}, err
+	}
+	return s.read(be)
+}
+
+func (s *Stepper) micro(step int64, i int, m *batch.Batch) error {
+	if err := s.program.Set(model.InTokens, m.Inputs); err != nil {
+		return err
+	}
+	if err := s.program.Set(model.InTargets, m.Targets); err != nil {
+		return err
+	}
+	if s.hasDropout {
+		s.counter = [4]int32{int32(s.options.Seed), int32(s.options.Seed >> 32), int32(step), int32(i)}
+		if err := s.program.Set(model.InCounter, s.counter[:]); err != nil {
+			return err
+		}
+	}
+	if err := s.program.Run(); err != nil {
+		return err
+	}
+	return s.addLoss()
+}
+
+// targets counts what the loss is averaged over; at least 1, so that a batch of ignored targets has loss 0.
+func targets(micros []*batch.Batch) int {
+	n := 0
+	for _, m := range micros {
+		n += countTargets(m)
+	}
+	return max(n, 1)
+}
+
+// countTargets counts the targets that are not ignored.
+func countTargets(b *batch.Batch) int {
+	n := 0
+	for _, t := range b.Targets {
+		if t >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Stepper) read(be kernels.Backend) (Result, error) {
+	for i, v := range []kernels.View{s.loss, s.norm, s.clip} {
+		if err := be.Download(s.result[i:i+1], v); err != nil {
+			return Result{}, err
+		}
+	}
+	return Result{Loss: float64(s.result[0]), GradNorm: float64(s.result[1]), Clip: float64(s.result[2])}, nil
+}
+
+// Grads is the slab of the last step's gradients.
+func (s *Stepper) Grads() *exec.Slab { return s.grads }
+
+// Moments are the optimizer's slabs, named by [Stepper.MomentNames].
+func (s *Stepper) Moments() []*exec.Slab { return s.moments }
+
+// MomentNames are the names of the optimizer's slabs.
+func (s *Stepper) MomentNames() []string { return s.optimizer.State() }
+
+// Plan is the compiled training program.
+func (s *Stepper) Plan() *exec.Plan { return s.program.Plan() }
+
+// Free releases gradients, moments and the program's memory.
+func (s *Stepper) Free() error {
+	err := errors.Join(s.program.Free(), s.grads.Free(), s.small.Free())
+	for _, m := range s.moments {
+		err = errors.Join(err, m.Free())
+	}
+	return err
+}
