@@ -36,7 +36,7 @@ func TestRules(t *testing.T) {
 		{"model.vocab=50256 ; data.tokenizer.kind=gpt2", "model.vocab: 50256 is smaller than the gpt2 tokenizer's 50257 (0 takes the tokenizer's)"},
 		{"model.vocab=60 ; data.tokenizer.kind=char", ""},
 		{"model.norm.kind=batchnorm", `model.norm.kind: "batchnorm" is not known (allowed: rmsnorm, layernorm)`},
-		{"model.norm.placement=", `model.norm.placement: "" is not known (allowed: pre)`},
+		{"model.norm.placement=", `model.norm.placement: "" is not known (allowed: ` + strings.Join(model.Placements(), ", ") + ")"},
 		{"model.norm.eps=0.1", "model.norm.eps: 0.1 is out of range (above 0, up to 0.01)"},
 		{"model.mlp=relu", `model.mlp: "relu" is not known (allowed: swiglu, geglu, gelu_tanh)`},
 		{"model.position.kind=alibi", `model.position.kind: "alibi" is not known (allowed: rope, learned)`},
