@@ -3,11 +3,16 @@ module prenorm
 go 1.25.0
 
 require (
+	github.com/agnivade/levenshtein v1.2.2
 	github.com/chewxy/hm v1.0.0
+	github.com/dlclark/regexp2 v1.11.5
 	gonum.org/v1/gonum v0.17.0
 	gorgonia.org/gorgonia v0.9.18
 	gorgonia.org/tensor v0.9.24
 )
+
+// Pinned because later versions need Go 1.26. Only its table of GPT-2's tokens is used, which is the same in all versions.
+require github.com/tiktoken-go/tokenizer v0.7.0
 
 // Pinned because Gorgonia v0.9.18 pulls in a version that panics at start on Go 1.22 and newer.
 require go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 // indirect

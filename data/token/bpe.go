@@ -1,0 +1,92 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+
+	"prenorm/data"
+)
+
+const (
+	kindBPE      = "bpe"
+	minFrequency = 2 // how often a pair must occur in the corpus to be merged
+)
+
+func init() {
+	Register(kindBPE, Maker{New: trainBPE, Unmarshal: unmarshalBPE})
+}
+
+// bpeTokenizer is a byte-level BPE vocabulary trained on the run's own text: ids 0 to 255 are the bytes, then come the merges in the
+// order they were learned (see [trainMerges]), and the last id is the separator <|endoftext|>.
+//
+// A corpus that has too few repeated pairs for the vocabulary asked for gives a smaller one: Vocab tells the true size.
+type bpeTokenizer struct {
+	*bytePairs
+	learned []pair
+}
+
+type bpeFile struct {
+	header
+	Merges [][]int32 `json:"merges"` // [left id, right id] of id 256, 257, ...
+}
+
+func trainBPE(cfg data.Tokenizer, texts Texts, progress Progress) (Tokenizer, error) {
+	if cfg.Vocab < 258 || cfg.Vocab > maxVocab {
+		return nil, fmt.Errorf("vocab is %d, must be from 258 (256 bytes, one merge, the separator) to %d", cfg.Vocab, maxVocab)
+	}
+	words, err := countWords(texts, progress)
+	if err != nil {
+		return nil, err
+	}
+	if len(words.words) == 0 {
+		return nil, errNoText
+	}
+	merges, err := trainMerges(words, naturalBytes(), cfg.Vocab-257, progress)
+	if err != nil {
+		return nil, err
+	}
+	return newBPE(merges)
+}
+
+// naturalBytes gives every byte its value as id.
+func naturalBytes() (byteID [256]int32) {
+	for i := range byteID {
+		byteID[i] = int32(i)
+	}
+	return byteID
+}
+
+func newBPE(merges []pair) (Tokenizer, error) {
+	b, err := newBytePairs(kindBPE, naturalBytes(), merges)
+	if err != nil {
+		return nil, err
+	}
+	return &bpeTokenizer{b, merges}, nil
+}
+
+func unmarshalBPE(file []byte) (Tokenizer, error) {
+	var f bpeFile
+	if err := decodeStrict(file, &f); err != nil {
+		return nil, err
+	}
+	if f.Merges == nil {
+		return nil, errors.New("merges is null, must be a list")
+	}
+	merges := make([]pair, len(f.Merges))
+	for i, m := range f.Merges {
+		if len(m) != 2 {
+			return nil, fmt.Errorf("merge %d has %d ids, must have 2", i, len(m))
+		}
+		merges[i] = pairOf(m[0], m[1])
+	}
+	return newBPE(merges)
+}
+
+func (t *bpeTokenizer) Marshal() ([]byte, error) {
+	merges := make([][]int32, len(t.learned))
+	for i, p := range t.learned {
+		left, right := p.ids()
+		merges[i] = []int32{left, right}
+	}
+	return encodeFile(bpeFile{newHeader(kindBPE), merges})
+}

@@ -1,0 +1,139 @@
+package token
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"prenorm/data"
+)
+
+// Progress tells how far training has come. While texts are read, done is the number of bytes so far and total is 0 (the end is not
+// known); afterwards done of total merges have been made. It may be nil.
+type Progress = func(done, total int64)
+
+// Maker is how a kind of tokenizer is built.
+type Maker struct {
+	// New trains the tokenizer that cfg asks for, or builds it without reading texts where the kind needs no training. The slices
+	// that texts yields may be reused by it from one text to the next. It returns the first error of texts.
+	New func(cfg data.Tokenizer, texts Texts, progress Progress) (Tokenizer, error)
+	// Unmarshal reads the kind's own file. Format, version and kind have been checked.
+	Unmarshal func(file []byte) (Tokenizer, error)
+}
+
+var makers = map[string]Maker{}
+
+// Register adds a kind under its name. It is called from init functions and panics when the name is taken.
+func Register(kind string, maker Maker) {
+	if _, taken := makers[kind]; taken {
+		panic("token: kind " + kind + " is registered twice")
+	}
+	makers[kind] = maker
+}
+
+// Kinds returns the names of all registered kinds, sorted.
+func Kinds() []string {
+	kinds := make([]string, 0, len(makers))
+	for kind := range makers {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// New trains or builds the tokenizer that cfg asks for. When cfg.File is set, that file is loaded instead; it says itself what kind it
+// is, so the other settings and texts are not looked at. Texts and progress may be nil where nothing is trained. The result depends
+// on the multiset of texts only, not on their order.
+func New(cfg data.Tokenizer, texts Texts, progress func(done, total int64)) (Tokenizer, error) {
+	if cfg.File != "" {
+		return Load(cfg.File)
+	}
+	maker, known := makers[cfg.Kind]
+	if !known {
+		return nil, unknownKind(cfg.Kind)
+	}
+	if texts == nil {
+		texts = func(func([]byte, error) bool) {}
+	}
+	if progress == nil {
+		progress = func(int64, int64) {}
+	}
+	t, err := maker.New(cfg, texts, progress)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %s: %w", cfg.Kind, err)
+	}
+	return t, nil
+}
+
+// Unmarshal reads the file that [Tokenizer.Marshal] wrote. A file of another format, version or kind, a damaged or oversized one, and
+// one with anything that Marshal would not have written is an error; white space between JSON tokens does not matter.
+func Unmarshal(file []byte) (Tokenizer, error) {
+	kind, err := readHeader(file)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer file: %w", err)
+	}
+	t, err := makers[kind].Unmarshal(file)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer file of kind %s: %w", kind, err)
+	}
+	return t, nil
+}
+
+// Load reads the tokenizer file at path.
+func Load(path string) (Tokenizer, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer file: %w", err)
+	}
+	defer f.Close()
+	// One byte more than allowed, so that Unmarshal sees and refuses an oversized file without all of it being read.
+	file, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer file: %w", err)
+	}
+	t, err := Unmarshal(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Fingerprint identifies a tokenizer: the SHA-256 of its Marshal, in hexadecimal. Equal fingerprints mean equal ids for every text.
+func Fingerprint(t Tokenizer) (string, error) {
+	file, err := t.Marshal()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(file)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func unknownKind(kind string) error {
+	kinds := Kinds()
+	nearest, distance := "", 3
+	for _, k := range kinds {
+		if d := levenshtein.ComputeDistance(strings.ToLower(shorten(kind)), k); d < distance {
+			nearest, distance = k, d
+		}
+	}
+	message := fmt.Sprintf("tokenizer kind %q is not known (allowed: %s)", shorten(kind), strings.Join(kinds, ", "))
+	if nearest != "" {
+		message += fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	return errors.New(message)
+}
+
+// shorten keeps a name from a damaged file from filling the screen.
+func shorten(name string) string {
+	if len(name) > 40 {
+		return name[:40] + "..."
+	}
+	return name
+}
