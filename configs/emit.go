@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"bytes"
+	"errors"
 	"reflect"
 	"regexp"
 	"slices"
@@ -13,17 +15,24 @@ import (
 )
 
 // lineWidth is the longest line, in characters, that a section is written in.
-const lineWidth = 110
+const lineWidth = 120
 
 // YAML writes the run as a run file: every key, in the order of the structs, short sections on one line. Parsing it gives r back.
 func (r Run) YAML() []byte {
 	root := sectionNode(reflect.ValueOf(r), 0)
 	root.Style = 0
-	out, err := yaml.Marshal(root)
-	if err != nil {
-		panic("configs: a tree of plain nodes cannot be written: " + err.Error()) // a mistake of this file
+	return write(root)
+}
+
+// write prints a node. Nodes made by this file are all plain, so that a failure is a mistake of this file.
+func write(n *yaml.Node) []byte {
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(n), e.Close()); err != nil {
+		panic("configs: a plain node cannot be written: " + err.Error())
 	}
-	return out
+	return out.Bytes()
 }
 
 // sectionNode builds a section that stands depth levels deep; it is in flow style where its line would be short enough.
@@ -94,9 +103,5 @@ func flowText(n *yaml.Node) string {
 	if flow.Kind != yaml.ScalarNode {
 		flow.Style = yaml.FlowStyle
 	}
-	out, err := yaml.Marshal(&flow)
-	if err != nil {
-		panic("configs: a plain node cannot be written: " + err.Error()) // a mistake of this file
-	}
-	return strings.TrimSuffix(string(out), "\n")
+	return strings.TrimSuffix(string(write(&flow)), "\n")
 }

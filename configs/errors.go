@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Problem is one thing that is wrong with a run, at the place where it was written.
@@ -78,6 +79,9 @@ func asError(problems []Problem) error {
 // printable keeps a word of the user's on one line and short.
 func printable(word string) string {
 	const longest = 100
+	if !utf8.ValidString(word) {
+		return strconv.Quote(word[:min(len(word), longest)])
+	}
 	if runes := []rune(word); len(runes) > longest {
 		word = string(runes[:longest]) + "…"
 	}

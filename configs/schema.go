@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A field is one key of a section.
@@ -86,13 +87,18 @@ func leavesOf(section reflect.Value, prefix string) []leaf {
 }
 
 // allKeys lists every leaf's full name.
-func allKeys() []string {
+var allKeys = sync.OnceValue(func() []string {
 	var keys []string
 	for _, l := range leavesOf(reflect.ValueOf(Run{}), "") {
 		keys = append(keys, l.key)
 	}
 	return keys
-}
+})
+
+// allNames lists every leaf's and every section's full name.
+var allNames = sync.OnceValue(func() []string {
+	return slices.Concat(allKeys(), allSections(reflect.TypeFor[Run](), ""))
+})
 
 // allSections lists every section's full name.
 func allSections(section reflect.Type, prefix string) []string {
@@ -111,7 +117,7 @@ func allSections(section reflect.Type, prefix string) []string {
 func elsewhere(section, key string) string {
 	top, _, _ := strings.Cut(section, ".")
 	var near, far []string
-	for _, full := range append(allKeys(), allSections(reflect.TypeFor[Run](), "")...) {
+	for _, full := range allNames() {
 		if full != key && !strings.HasSuffix(full, "."+key) {
 			continue
 		}

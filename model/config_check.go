@@ -30,7 +30,7 @@ const (
 	maxLayers  = 1000
 	maxWidth   = 1 << 16
 	maxHeads   = 1 << 12
-	maxHeadDim = 1 << 13
+	maxHeadDim = maxWidth
 	maxFFN     = 1 << 19
 	maxContext = 1 << 20
 	maxVocab   = 1 << 24

@@ -46,7 +46,7 @@ func (o Optimizer) check(l *problem.List) {
 	l.OneOf("optimizer.kind", o.Kind, optimizerKinds...)
 	l.Within("optimizer.lr", o.LR, problem.Interval{Low: 0, High: 10, OpenLow: true})
 	if len(o.Betas) != 2 {
-		l.Addf("optimizer.betas", "has %d values (exactly two, such as [0.9, 0.95])", len(o.Betas))
+		l.Addf("optimizer.betas", "wants exactly two values, such as [0.9, 0.95], not %d", len(o.Betas))
 	}
 	for i, beta := range o.Betas {
 		if !belowOne.Contains(beta) {

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -181,8 +183,9 @@ func (r Result) Finite() bool {
 }
 
 // Step runs update number step (from 1) on the micro-batches at the learning rate lr. The loss is the mean over all targets of all
-// micro-batches, so that the step equals that of one large batch.
-func (s *Stepper) Step(step int64, lr float64, micros []*batch.Batch) (Result, error) {
+// micro-batches, so that the step equals that of one large batch. When ctx ends between two micro-batches, the step is given up with ctx's
+// error and weights and moments are as they were.
+func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*batch.Batch) (Result, error) {
 	if len(micros) != max(s.options.Accumulate, 1) {
 		return Result{}, fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
 	}
@@ -195,6 +198,9 @@ func (s *Stepper) Step(step int64, lr float64, micros []*batch.Batch) (Result, e
 		return Result{}, err
 	}
 	for i, m := range micros {
+		if err := ctx.Err(); err != nil {
+			return Result{}, err
+		}
 		if err := s.micro(step, i, m); err != nil {
 			return Result{}, err
 		}
@@ -234,13 +240,20 @@ func (s *Stepper) micro(step int64, i int, m *batch.Batch) error {
 func targets(micros []*batch.Batch) int {
 	n := 0
 	for _, m := range micros {
-		for _, t := range m.Targets {
-			if t >= 0 {
-				n++
-			}
-		}
+		n += countTargets(m)
 	}
 	return max(n, 1)
+}
+
+// countTargets counts the targets that are not ignored.
+func countTargets(b *batch.Batch) int {
+	n := 0
+	for _, t := range b.Targets {
+		if t >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *Stepper) read(be kernels.Backend) (Result, error) {
@@ -263,3 +276,12 @@ func (s *Stepper) MomentNames() []string { return s.optimizer.State() }
 
 // Plan is the compiled training program.
 func (s *Stepper) Plan() *exec.Plan { return s.program.Plan() }
+
+// Free releases gradients, moments and the program's memory.
+func (s *Stepper) Free() error {
+	err := errors.Join(s.program.Free(), s.grads.Free(), s.small.Free())
+	for _, m := range s.moments {
+		err = errors.Join(err, m.Free())
+	}
+	return err
+}

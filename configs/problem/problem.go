@@ -37,7 +37,8 @@ func (l *List) OneOf(key, value string, allowed ...string) {
 		return
 	}
 	words := strings.Join(allowed, ", ")
-	if near := Closest(value, allowed); near != "" {
+	// A short word is near too many others: gpu is no misspelling of cpu.
+	if near := Closest(value, allowed); near != "" && len(value) > 3 {
 		l.Addf(key, "%q is not known (did you mean %s? allowed: %s)", value, near, words)
 		return
 	}

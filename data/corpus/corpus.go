@@ -16,8 +16,9 @@ import (
 
 // Document is one text: valid UTF-8 without a byte order mark, line ends as in the file.
 type Document struct {
-	Name string // the file's path, or "<stdin>"
-	Text []byte
+	Name   string // the file's path, or "<stdin>"
+	Offset int    // where Text starts in the file's text, in bytes; not 0 for the second part of a divided document
+	Text   []byte
 }
 
 // Documents is a sequence of documents, or the error that ended it. The text belongs to the caller.
@@ -56,13 +57,9 @@ type place struct {
 
 // Open resolves the patterns of cfg and looks at the files' sizes; it reads no text but standard input, which is stdin.
 func Open(cfg data.Config, stdin io.Reader) (*Corpus, error) {
-	if cfg.Invalid != "fail" && cfg.Invalid != "replace" {
-		return nil, fmt.Errorf("data.invalid_utf8: %q is none of: fail, replace", cfg.Invalid)
-	}
-	c := &Corpus{fail: cfg.Invalid == "fail"}
 	r := resolver{stdin: stdin}
-	var err error
-	if c.files[Train], err = r.resolve("data.train", cfg.Train); err != nil {
+	c, err := r.undivided("data.train", cfg.Train, cfg.Invalid)
+	if err != nil {
 		return nil, err
 	}
 	if len(cfg.Val.Files) > 0 {
@@ -77,6 +74,21 @@ func Open(cfg data.Config, stdin io.Reader) (*Corpus, error) {
 	}
 	c.rule, err = choose(cfg.Val, c.files[Train])
 	return c, err
+}
+
+// Texts resolves patterns that stand on a command line: all documents are on the side Train. invalid is as data.invalid_utf8.
+func Texts(patterns []string, invalid string, stdin io.Reader) (*Corpus, error) {
+	r := resolver{stdin: stdin}
+	return r.undivided(argument, patterns, invalid)
+}
+
+// undivided is a corpus whose every document is on the side Train.
+func (r *resolver) undivided(key string, patterns []string, invalid string) (*Corpus, error) {
+	if invalid != "fail" && invalid != "replace" {
+		return nil, fmt.Errorf("data.invalid_utf8: %q is none of: fail, replace", invalid)
+	}
+	files, err := r.resolve(key, patterns)
+	return &Corpus{files: [2][]File{files, nil}, fail: invalid == "fail"}, err
 }
 
 // without returns the files whose identity is not among those of held.
@@ -126,11 +138,8 @@ func locate(fraction float64, files []File) place {
 	return place{file: len(files)}
 }
 
-// Files returns the files that the corpus is read from, in order: those of the training list, then those of the validation list.
-func (c *Corpus) Files() []File { return slices.Concat(c.files[Train], c.files[Val]) }
-
-// Count is the number of documents of both sides before any is divided.
-func (c *Corpus) Count() int { return len(c.files[Train]) + len(c.files[Val]) }
+// Files returns the files of one side, in order. Where the validation text has no files of its own, those of Train hold both texts.
+func (c *Corpus) Files(side Side) []File { return c.files[side] }
 
 // Documents yields the documents of one side. The same files give the same sequence on every machine.
 func (c *Corpus) Documents(side Side) Documents {
@@ -163,10 +172,12 @@ func (c *Corpus) all() iter.Seq2[Side, result] {
 					yield(Train, result{err: err})
 					return
 				}
+				offset := 0
 				for s, part := range c.divide(Side(list), i, text) {
-					if len(part) > 0 && !yield(Side(s), result{Document: Document{Name: f.Name, Text: part}}) {
+					if len(part) > 0 && !yield(Side(s), result{Document: Document{Name: f.Name, Offset: offset, Text: part}}) {
 						return
 					}
+					offset += len(part)
 				}
 			}
 		}

@@ -67,8 +67,8 @@ func TestStandardInput(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}
-	if d := collect(t, c, Val); d[0].Name != "<stdin>" {
-		t.Errorf("name %q", d[0].Name)
+	if d := collect(t, c, Val); d[0].Name != "<stdin>" || d[0].Offset != 5 {
+		t.Errorf("document %+v", d[0])
 	}
 }
 
@@ -257,5 +257,19 @@ func TestScanProgress(t *testing.T) {
 	}
 	if fmt.Sprint(seen) != "[4 10 10 10]" {
 		t.Errorf("progress %v", seen)
+	}
+}
+
+func TestTexts(t *testing.T) {
+	tree(t, map[string]string{"a.txt": "aaaa", "b.txt": "bbbbbb"})
+	c, err := Texts([]string{"b.txt", "-", "*.txt"}, "fail", strings.NewReader("in"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(collect(t, c, Train)); got != "bbbbbb|in|aaaa" || len(collect(t, c, Val)) != 0 {
+		t.Errorf("got %q", got)
+	}
+	if _, err := Texts([]string{"c.txt"}, "fail", nil); err == nil || strings.Contains(err.Error(), "--set") || !strings.Contains(err.Error(), "on the command line") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -15,6 +15,17 @@ import (
 // extensions are those of the files that a folder stands for.
 var extensions = []string{".txt", ".md"}
 
+// argument stands for the key where patterns come from the command line rather than from a setting.
+const argument = "text"
+
+// remedy is how the user names another text.
+func remedy(key string) string {
+	if key == argument {
+		return "on the command line"
+	}
+	return "with --set " + key + "=PATH"
+}
+
 // resolver turns patterns into files.
 type resolver struct {
 	stdin io.Reader // nil once it is read
@@ -25,7 +36,7 @@ type resolver struct {
 // the setting that the patterns come from, for messages.
 func (r *resolver) resolve(key string, patterns []string) ([]File, error) {
 	if len(patterns) == 0 {
-		return nil, fmt.Errorf("%s: no text is named: set it to files, globs, folders or - for standard input (--set %s=PATH)", key, key)
+		return nil, fmt.Errorf("%s: no text is named: name files, globs, folders or - for standard input %s", key, remedy(key))
 	}
 	var files []File
 	seen := map[string]bool{}
@@ -47,7 +58,7 @@ func (r *resolver) resolve(key string, patterns []string) ([]File, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: %s: all %d files are empty: name a text with --set %s=PATH", key, strings.Join(patterns, ", "), some, key)
+		return nil, fmt.Errorf("%s: %s: all %d files are empty: name a text %s", key, strings.Join(patterns, ", "), some, remedy(key))
 	}
 	return files, nil
 }
@@ -93,7 +104,7 @@ func (r *resolver) one(key, pattern string) ([]File, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: %s (%s) holds no %s file: name a file or another folder with --set %s=PATH", key, pattern, absolute, strings.Join(extensions, " or "), key)
+		return nil, fmt.Errorf("%s: %s (%s) holds no %s file: name a file or another folder %s", key, pattern, absolute, strings.Join(extensions, " or "), remedy(key))
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(filepath.ToSlash(a.Path), filepath.ToSlash(b.Path)) })
 	return files, nil
@@ -106,14 +117,14 @@ func match(key, pattern, absolute string, missing error) ([]string, error) {
 		if !os.IsNotExist(missing) {
 			reason = missing.Error()
 		}
-		return nil, fmt.Errorf("%s: %s (%s): %s: name a text that exists with --set %s=PATH", key, pattern, absolute, reason, key)
+		return nil, fmt.Errorf("%s: %s (%s): %s: name a text that exists %s", key, pattern, absolute, reason, remedy(key))
 	}
 	roots, err := filepath.Glob(absolute)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w: a glob is made of *, ? and [a-z]", key, pattern, err)
 	}
 	if len(roots) == 0 {
-		return nil, fmt.Errorf("%s: %s (%s): nothing matches: name a text that exists with --set %s=PATH", key, pattern, absolute, key)
+		return nil, fmt.Errorf("%s: %s (%s): nothing matches: name a text that exists %s", key, pattern, absolute, remedy(key))
 	}
 	return roots, nil
 }
@@ -179,7 +190,7 @@ func (r *resolver) standardInput(key string) ([]File, error) {
 	case r.used:
 		return nil, fmt.Errorf("%s: - is named twice: standard input can be read only once", key)
 	case r.stdin == nil:
-		return nil, fmt.Errorf("%s: - stands for standard input, which is not available here: name a file with --set %s=PATH", key, key)
+		return nil, fmt.Errorf("%s: - stands for standard input, which is not available here: name a file %s", key, remedy(key))
 	}
 	r.used = true
 	file, err := standardInput(r.stdin)
@@ -203,9 +214,9 @@ func expand(key, pattern string) (string, error) {
 	})
 	switch {
 	case missing == "GOROOT":
-		return "", fmt.Errorf("%s: %s: the folder of the Go installation is not known: put the go command on the PATH, set GOROOT, or name another text with --set %s=PATH", key, pattern, key)
+		return "", fmt.Errorf("%s: %s: the folder of the Go installation is not known: put the go command on the PATH, set GOROOT, or name another text %s", key, pattern, remedy(key))
 	case missing != "":
-		return "", fmt.Errorf("%s: %s: the environment has no %s: set it, or name another text with --set %s=PATH", key, pattern, missing, key)
+		return "", fmt.Errorf("%s: %s: the environment has no %s: set it, or name another text %s", key, pattern, missing, remedy(key))
 	}
 	return path, nil
 }

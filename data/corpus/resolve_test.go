@@ -40,7 +40,7 @@ func config(train ...string) data.Config {
 
 func names(c *Corpus) []string {
 	var list []string
-	for _, f := range c.Files() {
+	for _, f := range c.Files(Train) {
 		list = append(list, filepath.ToSlash(f.Name))
 	}
 	return list
@@ -138,7 +138,7 @@ func TestGoRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := c.Files(); len(f) != 1 || f[0].Size < 1000 {
+	if f := c.Files(Train); len(f) != 1 || f[0].Size < 1000 {
 		t.Errorf("files %+v", f)
 	}
 	if _, err := Open(config("$GOROOT/no such text"), nil); err == nil || !strings.Contains(err.Error(), "data.train: $GOROOT/no such text (") {

@@ -41,8 +41,10 @@ func (h *Hasher) Summary() Summary {
 // nil, is told the bytes read of all bytes.
 func (c *Corpus) Scan(progress func(done, total int64)) (train, val Summary, err error) {
 	var total, done int64
-	for _, f := range c.Files() {
-		total += f.Size
+	for _, files := range c.files {
+		for _, f := range files {
+			total += f.Size
+		}
 	}
 	sides := [2]*Hasher{NewHasher(), NewHasher()}
 	for side, d := range c.all() {

@@ -20,6 +20,12 @@ func bindAdamW(b *Backend, c kernels.AdamW, a kernels.Args) kernels.Launch {
 		p, m, v, g := p[lo:hi], m[lo:hi], v[lo:hi], g[lo:hi]
 		newP, newM, newV := newP[lo:hi], newM[lo:hi], newV[lo:hi]
 		rate, clip := hyper[0], hyper[3]
+		if clip != clip { // the gradient was not finite
+			copy(newP, p)
+			copy(newM, m)
+			copy(newV, v)
+			return
+		}
 		step := rate / hyper[1]
 		root := float32(1 / math.Sqrt(float64(hyper[2])))
 		keep := float32(1 - float64(rate)*c.WeightDecay)
@@ -41,6 +47,11 @@ func bindSGD(b *Backend, c kernels.SGD, a kernels.Args) kernels.Launch {
 		p, m, g := p[lo:hi], m[lo:hi], g[lo:hi]
 		newP, newM := newP[lo:hi], newM[lo:hi]
 		rate, clip := hyper[0], hyper[3]
+		if clip != clip { // the gradient was not finite
+			copy(newP, p)
+			copy(newM, m)
+			return
+		}
 		keep := float32(1 - float64(rate)*c.WeightDecay)
 		for i, gi := range g {
 			mi := momentum*m[i] + clip*gi

@@ -1,6 +1,7 @@
 package parity
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -229,7 +230,7 @@ func (k *checker) gradients() error {
 	if err != nil {
 		return err
 	}
-	result, err := s.Step(1, 0, []*batch.Batch{k.batch})
+	result, err := s.Step(context.Background(), 1, 0, []*batch.Batch{k.batch})
 	if err != nil {
 		return err
 	}
@@ -313,7 +314,7 @@ func (k *checker) trajectory() error {
 	}
 	loss, gradNorm := Figure{Kind: "adamw loss"}, Figure{Kind: "adamw gradient norm"}
 	for i, want := range a.Steps {
-		r, err := s.Step(int64(i)+1, a.LR, []*batch.Batch{k.batch})
+		r, err := s.Step(context.Background(), int64(i)+1, a.LR, []*batch.Batch{k.batch})
 		if err != nil {
 			return err
 		}

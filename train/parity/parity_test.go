@@ -4,33 +4,44 @@ import (
 	"path/filepath"
 	"testing"
 
-	"prenorm/kernels/ref"
+	"prenorm/kernels"
+	_ "prenorm/kernels/cpu"
+	_ "prenorm/kernels/ref"
 )
 
-// TestGolden holds the reference kernels against float64 figures of an independent implementation.
+// TestGolden holds every backend of this build against float64 figures of an independent implementation.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.safetensors")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no figures in testdata", err)
 	}
-	for _, path := range files {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			r, err := Check(ref.New(), path, Default)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range r.Figures {
-				t.Logf("%-20s %.3g of %.3g (%.2f) at %s", f.Kind, f.Value, f.Limit, f.Error, f.Where)
-				if !f.OK() {
-					t.Errorf("%s: %g, allowed %g, at %s", f.Kind, f.Value, f.Limit, f.Where)
-				}
-			}
-			for _, n := range r.Notes {
-				t.Log(n)
-			}
-			if len(r.Figures) < 3 {
-				t.Errorf("only %d kinds of figures were compared", len(r.Figures))
-			}
-		})
+	for _, name := range kernels.Names() {
+		be, err := kernels.Open(name, kernels.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer be.Close()
+		for _, path := range files {
+			t.Run(name+"/"+filepath.Base(path), func(t *testing.T) { golden(t, be, path) })
+		}
+	}
+}
+
+func golden(t *testing.T, be kernels.Backend, path string) {
+	r, err := Check(be, path, Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Figures {
+		t.Logf("%-20s %.3g of %.3g (%.2f) at %s", f.Kind, f.Value, f.Limit, f.Error, f.Where)
+		if !f.OK() {
+			t.Errorf("%s: %g, allowed %g, at %s", f.Kind, f.Value, f.Limit, f.Where)
+		}
+	}
+	for _, n := range r.Notes {
+		t.Log(n)
+	}
+	if len(r.Figures) < 3 {
+		t.Errorf("only %d kinds of figures were compared", len(r.Figures))
 	}
 }

@@ -1,0 +1,150 @@
+package configs
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestSetTakesPathsAsTheyStand gives data.train what shells and file systems allow.
+func TestSetTakesPathsAsTheyStand(t *testing.T) {
+	for value, want := range map[string][]string{
+		"a.txt":             {"a.txt"},
+		"a,b.txt":           {"a,b.txt"},
+		"-":                 {"-"},
+		"*.txt":             {"*.txt"},
+		"{a,b}.txt":         {"{a,b}.txt"},
+		"[ab].txt":          {"[ab].txt"},
+		"/x/[1]/a #1.txt":   {"/x/[1]/a #1.txt"},
+		`C:\text: new\a=b`:  {`C:\text: new\a=b`},
+		"~/a.txt":           {"~/a.txt"},
+		"null":              {"null"},
+		"123":               {"123"},
+		"":                  nil,
+		"[]":                nil,
+		"[a.txt, 'b, c']":   {"a.txt", "b, c"},
+		`"a b"`:             {"a b"},
+		`'it''s'`:           {"it's"},
+		`"half`:             {`"half`},
+		`"a" and "b"`:       {`"a" and "b"`},
+		"[[a]]":             {"[[a]]"},
+		"$GOROOT/src/x.txt": {"$GOROOT/src/x.txt"},
+		"zwei\nZeilen":      {"zwei\nZeilen"},
+	} {
+		l, err := Parse("run.yaml", nil, []string{"data.train=" + value})
+		if err != nil {
+			t.Errorf("%q: %v", value, err)
+			continue
+		}
+		if !reflect.DeepEqual(l.Run.Data.Train, want) {
+			t.Errorf("%q gives %q, want %q", value, l.Run.Data.Train, want)
+		}
+		roundTrip(t, l)
+	}
+}
+
+// TestSetLaterWins overrides the file, a mistake in the file's value, and an earlier --set.
+func TestSetLaterWins(t *testing.T) {
+	l, err := Parse("run.yaml", []byte("model: {width: 100, heads: 5}\n"), []string{
+		"model.heads=3", "model.heads = 8", "model.width=64", "train.optimizer={lr: 2, betas: [0, 0.5]}", "train.optimizer.lr=1e-2", "train.sample.prompt=yes", "model.norm={eps: 1e-6}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := l.Run
+	if r.Model.Heads != 8 || r.Model.Width != 64 || r.Train.Optimizer.LR != 0.01 || r.Train.Optimizer.Betas[1] != 0.5 || r.Train.Sample.Prompt != "yes" {
+		t.Errorf("got %s", l.YAML())
+	}
+	if r.Model.Norm.Kind != "rmsnorm" || r.Model.Norm.Eps != 1e-6 {
+		t.Errorf("a section of --set must go onto what is there: %+v", r.Model.Norm)
+	}
+}
+
+func TestSetMessages(t *testing.T) {
+	for set, want := range map[string]string{
+		"model.heads=5":            "5 does not divide width 128 (try 4 or 8)",
+		"model.heads":              "has no = (write --set key=value, such as --set train.steps=100)",
+		"=5":                       "unknown key (allowed: name, seed, init_from, data, model, train, checkpoint, device, precision, workers)",
+		"optimizer.lr=1":           "unknown key (did you mean train.optimizer.lr?)",
+		"lr=1":                     "unknown key (did you mean train.optimizer.lr?)",
+		"train.lr=1":               "unknown key (did you mean train.optimizer.lr?)",
+		"train.optimiser.lr=1":     "unknown key (did you mean train.optimizer.lr?)",
+		"train.shedule={min: 0}":   "unknown key (did you mean train.schedule?)",
+		"seed.x=1":                 "unknown key (seed is a whole number and has no keys)",
+		"model.norm.kind.x=1":      "unknown key (model.norm.kind is a text and has no keys)",
+		"model=3":                  "is a number, want a section (keys: layers, width, heads, kv_heads, head_dim, ffn, context, vocab, norm, mlp, position, attention, bias, tied, logit_softcap, embed_scale, dropout, init)",
+		"train.steps=":             "has no value (give one, or leave the key out for its default)",
+		"train.steps=ten":          `"ten" is text, want a whole number`,
+		"train.steps={":            "not valid YAML: did not find expected node content",
+		"model.tied=yes":           `"yes" is text, want true or false`,
+		"model.norm={knd: x}":      "model.norm.knd: unknown key (did you mean model.norm.kind?)",
+		"model.norm={kind: x}":     `model.norm.kind: "x" is not known (allowed: rmsnorm, layernorm)`,
+		"data.train=[{a: b}, '']x": "",
+		"data.train=\xff":          "is not UTF-8",
+	} {
+		got := messages(t, "", set)
+		if want == "" {
+			same(t, got)
+			continue
+		}
+		shown := set
+		if strings.Contains(set, "\xff") {
+			shown = `"data.train=\xff"`
+		}
+		same(t, got, "--set "+shown+": "+want)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	a, b := Default(), Default()
+	b.Name, b.Data.Train, b.Model.Norm.Eps, b.Model.Attention.Window, b.Train.Steps = "a b", []string{"x", "y, z"}, 1e-6, []int{4, 0}, 7
+	want := []Change{
+		{"name", "run", `"a b"`},
+		{"data.train", "[]", `[x, "y, z"]`},
+		{"model.norm.eps", "1e-5", "1e-6"},
+		{"model.attention.window", "0", "[4, 0]"},
+		{"train.steps", "1000", "7"},
+	}
+	if got := Diff(a, b); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if got := Diff(a, a); got != nil {
+		t.Errorf("a run differs from itself: %q", got)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct {
+		src  string
+		sets []string
+		want []string
+	}{
+		{src: "train:\n  steps: 200\n"},
+		{"train:\n  steps: 100\n  eval: {every: 250}\ncheckpoint: {every: 101}\n", []string{"train.sample.every=300"}, []string{
+			"run.yaml:3: train.eval.every: 250 is longer than the run of 100 steps, so it happens at the end only",
+			"run.yaml:4: checkpoint.every: 101 is longer than the run of 100 steps, so it happens at the end only",
+			"run.yaml: train.schedule.warmup: 100 is more than half of the run's 100 steps",
+			"--set train.sample.every=300: 300 is longer than the run of 100 steps, so it happens at the end only",
+		}},
+		{"train:\n  optimizer: {kind: sgd, betas: [0.9, 0.99], momentum: 0.9}\ndata: {tokenizer: {kind: char, vocab: 5000}}", nil, []string{
+			"run.yaml:2: train.optimizer.betas: is not used with optimizer kind sgd",
+			"run.yaml:3: data.tokenizer.vocab: is not used with a tokenizer that is not trained",
+		}},
+	} {
+		l, err := Parse("run.yaml", []byte(c.src), c.sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, l.Warnings(), c.want...)
+	}
+}
+
+func TestNeedsData(t *testing.T) {
+	l, err := Parse("run.yaml", []byte("seed: 1\ndata: {train: []}"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.NeedsData()
+	if want := `run.yaml:2: data.train: names no text (a file, glob, folder or "-"; --set data.train=PATH)`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,179 @@
+// Package dataset assembles a run's data: it makes or finds the tokenizer, encodes the texts into shards, and keeps both for the next run.
+package dataset
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"prenorm/data"
+	"prenorm/data/corpus"
+	"prenorm/data/shard"
+	"prenorm/data/token"
+)
+
+// Options are what a data configuration leaves to the program.
+type Options struct {
+	Dir       string                                // where shards and tokenizers are kept when data.cache is ""; made if it is missing
+	Stdin     io.Reader                             // what "-" stands for; nil where there is no standard input
+	Progress  func(stage string, done, total int64) // told of slow work in bytes or merges, total 0 where it is unknown; may be nil
+	Tokenizer token.Tokenizer                       // a fixed one, such as a checkpoint's; nil: the configuration says
+	Log       func(note string)                     // told what is unexpected but no error; may be nil
+}
+
+// Dataset is tokens ready to train on.
+type Dataset struct {
+	Tokenizer  token.Tokenizer
+	Train, Val *shard.Reader
+	Stats      Stats
+}
+
+// Stats describes a dataset. Equal fingerprints mean equal tokens.
+type Stats struct {
+	Tokenizer string `json:"tokenizer"` // fingerprint, hexadecimal
+	Train     Split  `json:"train"`
+	Val       Split  `json:"val"`
+}
+
+// Split describes the texts of one side.
+type Split struct {
+	Documents int    `json:"documents"`
+	Bytes     int64  `json:"bytes"`  // of text
+	Tokens    int64  `json:"tokens"` // separators between documents included
+	Source    string `json:"source"` // fingerprint of the documents, hexadecimal
+}
+
+// BytesPerToken converts a loss per token to one per byte: bits per byte = loss in nats / ln 2 / BytesPerToken.
+func (s Split) BytesPerToken() float64 { return float64(s.Bytes) / float64(max(s.Tokens, 1)) }
+
+// minVal is the least number of validation tokens: one to read and one to predict.
+const minVal = 2
+
+// Open reads the texts that cfg names, trains the tokenizer on the training text alone unless there is one, and encodes both texts. What
+// an earlier run left in the folder is used again where texts and settings are the same. The caller closes the dataset.
+func Open(cfg data.Config, opt Options) (*Dataset, error) {
+	b, err := newBuilder(cfg, opt)
+	if err != nil {
+		return nil, err
+	}
+	d, err := b.build()
+	if err != nil && b.recalled {
+		// Perhaps a file has changed although its size and time have not: read all and try again if so.
+		before := b.sums
+		if err := b.scan(); err != nil {
+			return nil, err
+		}
+		if b.sums != before {
+			return b.build()
+		}
+	}
+	return d, err
+}
+
+// sides are both sides, in the order in which they are prepared.
+var sides = [...]corpus.Side{corpus.Train, corpus.Val}
+
+// builder holds what Open knows on its way.
+type builder struct {
+	cfg      data.Config
+	opt      Options
+	dir      string
+	text     *corpus.Corpus
+	sums     [2]corpus.Summary // by side
+	recalled bool              // sums are of an earlier run, no text was read yet
+}
+
+// newBuilder finds the texts and their summaries.
+func newBuilder(cfg data.Config, opt Options) (*builder, error) {
+	b := &builder{cfg: cfg, opt: opt, dir: cfg.Cache}
+	if b.dir == "" {
+		b.dir = opt.Dir
+	}
+	if opt.Progress == nil {
+		b.opt.Progress = func(string, int64, int64) {}
+	}
+	if opt.Log == nil {
+		b.opt.Log = func(string) {}
+	}
+	var err error
+	if b.text, err = corpus.Open(cfg, opt.Stdin); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(b.dir, 0o777); err != nil {
+		return nil, fmt.Errorf("the folder of token shards cannot be made: %w: choose another one with data.cache", err)
+	}
+	shard.Sweep(b.dir)
+	if b.recall() {
+		return b, nil
+	}
+	return b, b.scan()
+}
+
+// build makes the dataset from known summaries.
+func (b *builder) build() (*Dataset, error) {
+	d := &Dataset{}
+	var err error
+	if d.Tokenizer, err = b.tokenizer(); err != nil {
+		return nil, err
+	}
+	print, err := fingerprint(d.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	d.Stats.Tokenizer = hex.EncodeToString(print[:])
+	for _, side := range sides {
+		r, err := b.shard(side, d.Tokenizer, print)
+		if err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+		sum := b.sums[side]
+		split := Split{Documents: sum.Documents, Bytes: sum.Bytes, Tokens: r.Len(), Source: hex.EncodeToString(sum.Fingerprint[:])}
+		if side == corpus.Train {
+			d.Train, d.Stats.Train = r, split
+		} else {
+			d.Val, d.Stats.Val = r, split
+		}
+	}
+	if n := d.Val.Len(); n < minVal {
+		err := fmt.Errorf("the validation text has %d tokens (%d bytes), at least %d are needed to predict one from another: use a longer text, a larger data.val.fraction, or validation files (data.val.files)",
+			n, d.Stats.Val.Bytes, minVal)
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Close releases the shards.
+func (d *Dataset) Close() error {
+	var errs []error
+	for _, r := range []*shard.Reader{d.Train, d.Val} {
+		if r != nil {
+			errs = append(errs, r.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// errChanged says that the documents are not those whose fingerprint was taken.
+var errChanged = errors.New("the text changed while it was being read: start again when nothing writes to it")
+
+// documents yields one side again, and errChanged at its end if it is not what its summary says.
+func (b *builder) documents(side corpus.Side) corpus.Documents {
+	return func(yield func(corpus.Document, error) bool) {
+		h := corpus.NewHasher()
+		for d, err := range b.text.Documents(side) {
+			if err != nil {
+				yield(d, err)
+				return
+			}
+			h.Add(d.Text)
+			if !yield(d, nil) {
+				return
+			}
+		}
+		if h.Summary() != b.sums[side] {
+			yield(corpus.Document{}, errChanged)
+		}
+	}
+}

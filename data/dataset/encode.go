@@ -1,0 +1,167 @@
+package dataset
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+
+	"prenorm/data/batch"
+	"prenorm/data/corpus"
+	"prenorm/data/token"
+)
+
+// Documents are encoded in pieces of about pieceSize bytes, and so many pieces at a time that they have waveSize bytes. Neither depends
+// on the number of cores, and the ids do not depend on either (see [cut]).
+const (
+	pieceSize = 256 << 10
+	waveSize  = 4 << 20
+)
+
+// piece is a part of a document on its way through the tokenizer.
+type piece struct {
+	document corpus.Document
+	text     []byte
+	first    bool // it starts a document other than the first
+	ids      []int32
+	err      error
+}
+
+// encode hands the ids of all documents to emit, in order, with the tokenizer's separator, if it has one, between documents. progress
+// is told the bytes done.
+func encode(t token.Tokenizer, documents corpus.Documents, emit func([]int32) error, progress func(done int64)) error {
+	var wave []piece
+	var waiting, done int64
+	flush := func() error {
+		encodeAll(t, wave)
+		for i := range wave {
+			if err := wave[i].emit(t, emit); err != nil {
+				return err
+			}
+		}
+		done += waiting
+		progress(done)
+		wave, waiting = wave[:0], 0
+		return nil
+	}
+	several := false
+	for d, err := range documents {
+		if err != nil {
+			return err
+		}
+		for text, first := d.Text, several; len(text) > 0; first = false {
+			n := cut(text, pieceSize)
+			wave = grow(wave)
+			p := &wave[len(wave)-1]
+			p.document, p.text, p.first = d, text[:n], first
+			text = text[n:]
+			if waiting += int64(n); waiting >= waveSize {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		several = true
+	}
+	return flush()
+}
+
+// grow appends a piece, one of an earlier wave where there is one, for its memory.
+func grow(wave []piece) []piece {
+	if len(wave) < cap(wave) {
+		return wave[:len(wave)+1]
+	}
+	return append(wave, piece{})
+}
+
+// encodeAll encodes the pieces on all cores.
+func encodeAll(t token.Tokenizer, wave []piece) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(wave)) {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(wave)); i = next.Add(1) - 1 {
+				p := &wave[i]
+				p.ids, p.err = t.Encode(p.ids[:0], p.text)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// emit hands on a piece's ids, or its error.
+func (p *piece) emit(t token.Tokenizer, emit func([]int32) error) error {
+	if p.err != nil {
+		return p.explain(t)
+	}
+	if separator := t.Separator(); p.first && separator >= 0 {
+		if err := emit([]int32{separator}); err != nil {
+			return err
+		}
+	}
+	return emit(p.ids)
+}
+
+// explain says which document cannot be encoded. The whole of it is encoded once more, because the tokenizer counts the position in its
+// message from the start of what it is given.
+func (p *piece) explain(t token.Tokenizer) error {
+	err := p.err
+	if _, whole := t.Encode(nil, p.document.Text); whole != nil {
+		err = whole
+	}
+	if p.document.Offset > 0 {
+		return fmt.Errorf("%s, in its part from byte %d on: %w", p.document.Name, p.document.Offset, err)
+	}
+	return fmt.Errorf("%s: %w", p.document.Name, err)
+}
+
+// cut returns the length of the first piece of text: about size bytes, ending where a space or a newline follows a character that is
+// not white space, or else all of it. No kind of tokenizer joins characters across such a place, so the ids of the pieces are the ids
+// of the whole; a test holds every registered kind to that.
+func cut(text []byte, size int) int {
+	for i := max(size, 1); i < len(text); i++ {
+		if text[i] == ' ' || text[i] == '\n' {
+			if r, _ := utf8.DecodeLastRune(text[:i]); !unicode.IsSpace(r) {
+				return i
+			}
+		}
+	}
+	return len(text)
+}
+
+// Text is encoded text in memory.
+type Text struct {
+	IDs       batch.IDs
+	Documents int
+	Bytes     int64 // of text; bits per byte follow from it, see [Split.BytesPerToken]
+}
+
+// EncodeFiles encodes texts, named by the patterns that data.train takes, with a given tokenizer. invalid is as data.invalid_utf8; stdin is
+// what "-" stands for.
+func EncodeFiles(t token.Tokenizer, patterns []string, invalid string, stdin io.Reader) (*Text, error) {
+	c, err := corpus.Texts(patterns, invalid, stdin)
+	if err != nil {
+		return nil, err
+	}
+	text := &Text{}
+	documents := func(yield func(corpus.Document, error) bool) {
+		for d, err := range c.Documents(corpus.Train) {
+			text.Documents++
+			text.Bytes += int64(len(d.Text))
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+	err = encode(t, documents, func(ids []int32) error {
+		text.IDs = append(text.IDs, ids...)
+		return nil
+	}, func(int64) {})
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}

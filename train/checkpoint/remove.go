@@ -1,0 +1,105 @@
+package checkpoint
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Prune removes the oldest checkpoints beyond keep and returns their folders; keep < 1 removes none. Checkpoints whose manifest or sizes
+// are wrong are neither counted nor removed. The newest whole one, checksums included, is never removed, whatever lies above it.
+func Prune(fsys FS, root string, keep int) (removed []string, err error) {
+	if keep < 1 {
+		return nil, nil
+	}
+	entries, err := List(fsys, root)
+	if err != nil {
+		return nil, err
+	}
+	var sound []string // newest first
+	for _, e := range slices.Backward(entries) {
+		if sizesRight(fsys, e.Dir) {
+			sound = append(sound, e.Dir)
+		}
+	}
+	if len(sound) <= keep {
+		return nil, nil
+	}
+	newest := slices.IndexFunc(sound, func(dir string) bool {
+		_, err := verify(fsys, dir)
+		return err == nil
+	})
+	if newest < 0 {
+		return nil, nil
+	}
+	for i := len(sound) - 1; i >= keep; i-- {
+		if i == newest {
+			continue
+		}
+		if err := discard(fsys, root, sound[i]); err != nil {
+			return removed, fmt.Errorf("checkpoint %s: not removed: %w", sound[i], err)
+		}
+		removed = append(removed, sound[i])
+	}
+	return removed, nil
+}
+
+// Clean puts root in order after a process that was stopped: unfinished folders are removed, and a replacement that was cut short is
+// brought to one side or the other. It returns the folders removed. It must run under the run's [Lock], before the first [Save].
+func Clean(fsys FS, root string) (removed []string, err error) {
+	names, err := listNames(fsys, root)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		path := join(root, name)
+		switch _, old, ok := parseName(name); {
+		case strings.HasPrefix(name, tempPrefix+stepPrefix):
+			if err := removeAll(fsys, path); err != nil {
+				return removed, fmt.Errorf("checkpoints: %s: not removed: %w", path, err)
+			}
+			removed = append(removed, path)
+		case ok && old:
+			dropped, err := settle(fsys, root, path, names)
+			if err != nil {
+				return removed, fmt.Errorf("checkpoints: %s: not put in order: %w", path, err)
+			}
+			if dropped {
+				removed = append(removed, path)
+			}
+		}
+	}
+	return removed, nil
+}
+
+// settle ends a replacement: the old folder goes when the new one is whole, and takes its name back when there is no new one. When the
+// new one is damaged both stay.
+func settle(fsys FS, root, old string, names []string) (dropped bool, err error) {
+	dir := strings.TrimSuffix(old, oldSuffix)
+	if !slices.Contains(names, filepath.Base(dir)) {
+		if err := fsys.Rename(old, dir); err != nil {
+			return false, err
+		}
+		return false, fsys.SyncDir(root)
+	}
+	if _, err := verify(fsys, dir); err != nil {
+		return false, nil
+	}
+	return true, discard(fsys, root, old)
+}
+
+// discard removes a checkpoint, first its name, durably, and then its content: no half of it is ever seen as a checkpoint.
+func discard(fsys FS, root, dir string) error {
+	temp := join(root, tempPrefix+filepath.Base(dir)+"-removed")
+	if err := removeAll(fsys, temp); err != nil {
+		return err
+	}
+	if err := fsys.Rename(dir, temp); err != nil {
+		return err
+	}
+	if err := fsys.SyncDir(root); err != nil {
+		return err
+	}
+	return removeAll(fsys, temp)
+}

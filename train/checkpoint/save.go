@@ -1,0 +1,204 @@
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prenorm/train/safetensors"
+)
+
+// Save writes a checkpoint under root, which is made when its parent exists, and returns its folder. When it returns without an error,
+// the checkpoint is durable. When it fails, or the power is cut at any moment, every checkpoint that was whole before is so still; one of
+// the same step is given up only once its replacement is durable.
+func Save(fsys FS, root string, s Snapshot) (dir string, err error) {
+	dir = join(root, folderName(s.Step))
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("checkpoint %s: not saved: %w", dir, err)
+		}
+	}()
+	state, err := s.check()
+	if err != nil {
+		return "", err
+	}
+	if err := makeRoot(fsys, root); err != nil {
+		return "", err
+	}
+	temp := join(root, tempPrefix+filepath.Base(dir))
+	if err := removeAll(fsys, temp); err != nil {
+		return "", err
+	}
+	if err = write(fsys, temp, s, state); err == nil {
+		err = publish(fsys, root, temp, dir)
+	}
+	if err != nil {
+		// The folder may have filled the disk. If it cannot be removed now, Clean does it.
+		_ = removeAll(fsys, temp)
+		return "", err
+	}
+	return dir, nil
+}
+
+// check refuses a snapshot that could not be loaded again, before anything is written, and returns the state as JSON.
+func (s Snapshot) check() ([]byte, error) {
+	if s.Step < 0 {
+		return nil, fmt.Errorf("step is %d, must not be negative", s.Step)
+	}
+	seen := map[string]bool{modelFile: true, optimizerFile: true, stateFile: true}
+	for name := range s.Files {
+		if err := checkFileName(name); err != nil {
+			return nil, err
+		}
+		key := strings.ToLower(name)
+		if seen[key] {
+			return nil, fmt.Errorf("file name %q is taken", name)
+		}
+		seen[key] = true
+	}
+	state, err := json.Marshal(s.State)
+	if err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	return state, nil
+}
+
+func makeRoot(fsys FS, root string) error {
+	if err := fsys.Mkdir(root); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// Even when it was there: whoever made it may have been stopped before this.
+	return fsys.SyncDir(filepath.Dir(root))
+}
+
+// write fills a new folder and makes it durable, all but its name.
+func write(fsys FS, dir string, s Snapshot, state []byte) error {
+	if err := fsys.Mkdir(dir); err != nil {
+		return err
+	}
+	m := manifest{Format: format, Step: s.Step}
+	add := func(name string, content func(io.Writer) error) error {
+		entry, err := writeFile(fsys, dir, name, content)
+		m.Files = append(m.Files, entry)
+		return err
+	}
+	tensors := func(list []safetensors.Tensor, metadata map[string]string) func(io.Writer) error {
+		return func(w io.Writer) error { return safetensors.Write(w, list, metadata) }
+	}
+	if err := add(modelFile, tensors(s.Weights, s.Metadata)); err != nil {
+		return err
+	}
+	if err := add(optimizerFile, tensors(s.Optimizer, nil)); err != nil {
+		return err
+	}
+	if err := add(stateFile, whole(state)); err != nil {
+		return err
+	}
+	names := make([]string, 0, len(s.Files))
+	for name := range s.Files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := add(name, whole(s.Files[name])); err != nil {
+			return err
+		}
+	}
+	sealed, err := m.encode()
+	if err != nil {
+		return err
+	}
+	if len(sealed) > maxManifest {
+		return fmt.Errorf("%d files are too many for one checkpoint", len(m.Files))
+	}
+	if _, err := writeFile(fsys, dir, manifestFile, whole(sealed)); err != nil {
+		return err
+	}
+	return fsys.SyncDir(dir)
+}
+
+func whole(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.Copy(w, bytes.NewReader(data))
+		return err
+	}
+}
+
+// writeFile writes one file durably and returns its size and checksum, taken from the bytes on their way.
+func writeFile(fsys FS, dir, name string, content func(io.Writer) error) (fileEntry, error) {
+	f, err := fsys.Create(join(dir, name))
+	if err != nil {
+		return fileEntry{}, err
+	}
+	hash := sha256.New()
+	count := counter(0)
+	err = content(io.MultiWriter(f, hash, &count))
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fileEntry{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return fileEntry{Name: name, Size: int64(count), SHA256: hex.EncodeToString(hash.Sum(nil))}, nil
+}
+
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// publish gives a finished folder its name. One of that name steps aside first, as no system replaces a full folder in one operation;
+// until the new name is durable, the old folder remains a checkpoint under its other name.
+func publish(fsys FS, root, temp, dir string) error {
+	old := dir + oldSuffix
+	names, err := listNames(fsys, root)
+	if err != nil {
+		return err
+	}
+	hasDir, hasOld := slices.Contains(names, filepath.Base(dir)), slices.Contains(names, filepath.Base(old))
+	if hasDir && hasOld {
+		// A replacement was cut short before its last deletion. Only one can step aside: the one that is whole.
+		drop := old
+		if _, err := verify(fsys, dir); err != nil {
+			drop, hasDir = dir, false
+		} else {
+			hasOld = false
+		}
+		if err := discard(fsys, root, drop); err != nil {
+			return err
+		}
+	}
+	if hasDir {
+		if err := fsys.Rename(dir, old); err != nil {
+			return err
+		}
+		hasOld = true
+		if err := fsys.SyncDir(root); err != nil {
+			return err
+		}
+	}
+	if err := fsys.Rename(temp, dir); err != nil {
+		return err
+	}
+	if err := fsys.SyncDir(root); err != nil {
+		return err
+	}
+	if hasOld {
+		// The checkpoint is saved; what cannot be removed now, Clean does.
+		_ = discard(fsys, root, old)
+	}
+	return nil
+}

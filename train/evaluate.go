@@ -1,0 +1,105 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"prenorm/data/batch"
+	"prenorm/model"
+	"prenorm/model/exec"
+)
+
+// Evaluator computes the loss of a model over a text, without dropout.
+type Evaluator struct {
+	weights *model.Weights
+	program *exec.Program
+	batch   batch.Batch
+	size    int
+	context int
+}
+
+// NewEvaluator compiles the evaluation program for batches of size sequences of the model's context.
+func NewEvaluator(w *model.Weights, size int) (*Evaluator, error) {
+	e := &Evaluator{weights: w, size: size, context: w.Config.Context}
+	net, err := model.Build(w.Config, model.Options{Mode: model.Eval, B: size, T: e.context})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := net.Plan(w.Backend(), false)
+	if err != nil {
+		return nil, err
+	}
+	if e.program, err = plan.Bind(w.Slab.Views("")); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Evaluation is the loss over a text.
+type Evaluation struct {
+	Loss    float64 // mean over the targets, in nats a token
+	Targets int64
+}
+
+// Perplexity is exp(loss).
+func (e Evaluation) Perplexity() float64 { return math.Exp(e.Loss) }
+
+// BitsPerByte is the loss in bits a byte of text, for the given number of bytes a token stands for on average.
+func (e Evaluation) BitsPerByte(bytesPerToken float64) float64 {
+	return e.Loss / math.Ln2 / bytesPerToken
+}
+
+// Run reads windows (0 = all, evenly spread otherwise) of the source, each without what came before it, and averages the loss over every
+// target. Sums are kept in float64 in the order of the text, so the figure depends on the batch size only by rounding.
+func (e *Evaluator) Run(ctx context.Context, source batch.Tokens, windows int) (Evaluation, error) {
+	reader, err := batch.Eval(source, e.size, e.context, windows)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	var total float64
+	var targets int64
+	batches := (reader.Windows() + int64(e.size) - 1) / int64(e.size)
+	for range batches {
+		if err := ctx.Err(); err != nil {
+			return Evaluation{}, err
+		}
+		if err := reader.Next(&e.batch); err != nil {
+			return Evaluation{}, err
+		}
+		n := countTargets(&e.batch)
+		loss, err := e.loss(n)
+		if err != nil {
+			return Evaluation{}, err
+		}
+		total += loss * float64(n)
+		targets += int64(n)
+	}
+	if targets == 0 {
+		return Evaluation{}, fmt.Errorf("evaluation: the text has no token to predict")
+	}
+	return Evaluation{Loss: total / float64(targets), Targets: targets}, nil
+}
+
+// loss is the mean over the batch's n targets.
+func (e *Evaluator) loss(n int) (float64, error) {
+	var result [1]float32
+	for _, in := range []struct {
+		name string
+		data any
+	}{{model.InTokens, e.batch.Inputs}, {model.InTargets, e.batch.Targets}, {model.InNormaliser, []float32{float32(max(n, 1))}}} {
+		if err := e.program.Set(in.name, in.data); err != nil {
+			return 0, err
+		}
+	}
+	if err := e.program.Run(); err != nil {
+		return 0, err
+	}
+	if err := e.program.Get(model.OutLoss, result[:]); err != nil {
+		return 0, err
+	}
+	return float64(result[0]), nil
+}
+
+// Free releases the program's memory.
+func (e *Evaluator) Free() error { return e.program.Free() }
