@@ -4,12 +4,8 @@ import (
 	"math"
 
 	"prenorm/configs/problem"
-)
-
-// The words that a run file may use.
-var (
-	optimizerKinds = []string{"adamw", "sgd"}
-	scheduleKinds  = []string{"constant", "cosine", "linear", "wsd"}
+	"prenorm/train/optim"
+	"prenorm/train/schedule"
 )
 
 const (
@@ -43,7 +39,7 @@ func (c Config) Problems() problem.List {
 }
 
 func (o Optimizer) check(l *problem.List) {
-	l.OneOf("optimizer.kind", o.Kind, optimizerKinds...)
+	l.OneOf("optimizer.kind", o.Kind, optim.Kinds()...)
 	l.Within("optimizer.lr", o.LR, problem.Interval{Low: 0, High: 10, OpenLow: true})
 	if len(o.Betas) != 2 {
 		l.Addf("optimizer.betas", "wants exactly two values, such as [0.9, 0.95], not %d", len(o.Betas))
@@ -60,7 +56,7 @@ func (o Optimizer) check(l *problem.List) {
 
 func (c Config) checkSchedule(l *problem.List) {
 	s := c.Schedule
-	l.OneOf("schedule.kind", s.Kind, scheduleKinds...)
+	l.OneOf("schedule.kind", s.Kind, schedule.Kinds()...)
 	l.Within("schedule.min", s.Min, share)
 	l.Within("schedule.decay", s.Decay, partOfRun)
 	l.Whole("schedule.warmup", s.Warmup, 0, maxSteps)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"prenorm/data"
 )
 
 // directMerge merges the leftmost pair of the lowest id, one at a time, until there is none.
@@ -118,7 +116,7 @@ func TestTrainingAgainstRecounting(t *testing.T) {
 			text.WriteString(strings.Repeat(word, times))
 		}
 		want, segmented := directTrain(words, 60)
-		trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: 257 + 60}, one(text.String()), nil)
+		trained, err := New(Config{Kind: "bpe", Vocab: 257 + 60}, one(text.String()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +137,7 @@ func TestTrainingAgainstRecounting(t *testing.T) {
 // TestTrainingByHand is worked out on paper. Words: "low" 3, " low" 2, " lower" 1. Pairs: lo 6, ow 6, " l" 3, we 1, er 1. The tie of
 // lo (108, 111) and ow (111, 119) goes to lo = 256; then (256, w) 6 = 257; then (space, 257) 3 = 258. Nothing else occurs twice.
 func TestTrainingByHand(t *testing.T) {
-	trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: 5000}, one("low low", "low low lower", "low"), nil)
+	trained, err := New(Config{Kind: "bpe", Vocab: 5000}, one("low low", "low low lower", "low"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +155,7 @@ func TestTrainingByHand(t *testing.T) {
 
 func TestTrainingStopsAtTheVocabulary(t *testing.T) {
 	for _, vocab := range []int{258, 259, 280} {
-		trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: vocab}, one(strings.Repeat(sample, 4)), nil)
+		trained, err := New(Config{Kind: "bpe", Vocab: vocab}, one(strings.Repeat(sample, 4)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +168,7 @@ func TestTrainingStopsAtTheVocabulary(t *testing.T) {
 func TestTrainingReportsProgress(t *testing.T) {
 	var reports []string
 	text := strings.Repeat(sample, 1+(2<<20)/len(sample))
-	_, err := New(data.Tokenizer{Kind: "bpe", Vocab: 260}, one(text), func(done, total int64) {
+	_, err := New(Config{Kind: "bpe", Vocab: 260}, one(text), func(done, total int64) {
 		if total == 0 {
 			done >>= 20
 		}
@@ -190,7 +188,7 @@ func TestLongRuns(t *testing.T) {
 	}
 	justTooLong := strings.Repeat(strings.Repeat("a", maxTokenBytes+1)+"\n", 4)
 	for _, text := range []string{strings.Repeat("a", 1<<20), justTooLong, string(mixed)} {
-		trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: 400}, one(text), nil)
+		trained, err := New(Config{Kind: "bpe", Vocab: 400}, one(text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
