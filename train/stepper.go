@@ -40,9 +40,24 @@ type Stepper struct {
 	clip      kernels.View
 	loss      kernels.View
 
-	hyperHost, normaliser, result [3]float32
-	counter                       [4]int32
-	hasDropout                    bool
+	work []kernels.Arena // workspaces of the launches outside the program
+
+	tokens, targets, counter     staged[int32]
+	normaliser, rates            staged[float32]
+	lossHost, normHost, clipHost staged[float32]
+	hasDropout                   bool
+}
+
+// staged is host memory for what is copied to or from the device on every step. It is kept beside itself in an interface, because a slice
+// that is put into one anew is an allocation.
+type staged[E any] struct {
+	data  []E
+	boxed any
+}
+
+func stage[E any](n int) staged[E] {
+	data := make([]E, n)
+	return staged[E]{data, data}
 }
 
 // smallStride keeps the small buffers on cache lines of their own.
@@ -50,22 +65,36 @@ const smallStride = 64
 
 // NewStepper compiles the training program of the weights' model and allocates gradients and moments.
 func NewStepper(w *model.Weights, o StepOptions) (*Stepper, error) {
-	s := &Stepper{options: o, weights: w, hasDropout: w.Config.Dropout > 0}
+	rows := o.Batch * o.Context
+	s := &Stepper{
+		options: o, weights: w, hasDropout: w.Config.Dropout > 0,
+		tokens: stage[int32](rows), targets: stage[int32](rows), counter: stage[int32](4), normaliser: stage[float32](1), rates: stage[float32](3),
+		lossHost: stage[float32](1), normHost: stage[float32](1), clipHost: stage[float32](1),
+	}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.Free())
+	}
+	return s, nil
+}
+
+// open allocates and binds everything. After an error [Stepper.Free] releases what there is.
+func (s *Stepper) open() error {
+	w, o := s.weights, s.options
 	var err error
 	if s.optimizer, err = optim.New(o.Optimizer.Kind, optim.Config{Betas: o.Optimizer.Betas, Eps: o.Optimizer.Eps, Momentum: o.Optimizer.Momentum}); err != nil {
-		return nil, err
+		return err
 	}
 	plan, err := planTrain(w.Backend(), w.Config, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.grads, err = model.NewSlab(w.Backend(), kernels.F32, w.Table); err != nil {
-		return nil, fmt.Errorf("gradients: %w", err)
+		return fmt.Errorf("gradients: %w", err)
 	}
 	for range s.optimizer.State() {
 		m, err := model.NewSlab(w.Backend(), kernels.F32, w.Table)
 		if err != nil {
-			return nil, fmt.Errorf("moments: %w", err)
+			return fmt.Errorf("moments: %w", err)
 		}
 		s.moments = append(s.moments, m)
 	}
@@ -74,9 +103,9 @@ func NewStepper(w *model.Weights, o StepOptions) (*Stepper, error) {
 		external[name] = v
 	}
 	if s.program, err = plan.Bind(external); err != nil {
-		return nil, err
+		return err
 	}
-	return s, s.bindUpdate()
+	return s.bindUpdate()
 }
 
 // planTrain compiles the training program.
@@ -92,10 +121,11 @@ func planTrain(be kernels.Backend, c model.Config, o StepOptions) (*exec.Plan, e
 // tensors that decay and one for the rest.
 func (s *Stepper) bindUpdate() error {
 	be := s.weights.Backend()
-	var err error
-	if s.small, err = be.NewArena(3 * smallStride); err != nil {
+	small, err := be.NewArena(3 * smallStride)
+	if err != nil {
 		return err
 	}
+	s.small = small
 	s.hyper, s.clip = s.small.View(0, kernels.F32, 3), s.small.View(3*4, kernels.F32, 1)
 	s.norm, s.loss = s.small.View(smallStride, kernels.F32, 1), s.small.View(2*smallStride, kernels.F32)
 	programLoss, err := s.program.View(model.OutLoss)
@@ -127,13 +157,15 @@ func (s *Stepper) bindUpdate() error {
 		a.In = append(a.In, s.grads.Range(part.from, part.to), hyper)
 		s.update = append(s.update, b.args(s.optimizer.Update(part.decay), a))
 	}
+	s.work = b.work
 	return b.err
 }
 
-// binder binds calls outside a program and keeps the first error.
+// binder binds calls outside a program and keeps the first error, and the workspaces that it allocates.
 type binder struct {
-	be  kernels.Backend
-	err error
+	be   kernels.Backend
+	work []kernels.Arena
+	err  error
 }
 
 func (b *binder) bind(c kernels.Call, out kernels.View, in ...kernels.View) kernels.Launch {
@@ -148,6 +180,7 @@ func (b *binder) args(c kernels.Call, a kernels.Args) kernels.Launch {
 	if err == nil && n > 0 {
 		var arena kernels.Arena
 		if arena, err = b.be.NewArena(n); err == nil {
+			b.work = append(b.work, arena)
 			a.Work = arena.View(0, kernels.I8, n)
 		}
 	}
@@ -193,8 +226,8 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 	if err := launch(s.zero); err != nil {
 		return Result{}, err
 	}
-	s.normaliser[0] = float32(targets(micros))
-	if err := s.program.Set(model.InNormaliser, s.normaliser[:1]); err != nil {
+	s.normaliser.data[0] = float32(targets(micros))
+	if err := s.program.Set(model.InNormaliser, s.normaliser.boxed); err != nil {
 		return Result{}, err
 	}
 	for i, m := range micros {
@@ -206,9 +239,9 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 		}
 	}
 	for i, v := range s.optimizer.Hyper(step, lr) {
-		s.hyperHost[i] = float32(v)
+		s.rates.data[i] = float32(v)
 	}
-	if err := be.Upload(s.hyper, s.hyperHost[:]); err != nil {
+	if err := be.Upload(s.hyper, s.rates.boxed); err != nil {
 		return Result{}, err
 	}
 	if err := launch(s.update); err != nil {
@@ -218,15 +251,21 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 }
 
 func (s *Stepper) micro(step int64, i int, m *batch.Batch) error {
-	if err := s.program.Set(model.InTokens, m.Inputs); err != nil {
+	if rows := len(s.tokens.data); len(m.Inputs) != rows || len(m.Targets) != rows {
+		return fmt.Errorf("train: micro-batch %d has %d inputs and %d targets, the step was made for %d", i, len(m.Inputs), len(m.Targets), rows)
+	}
+	copy(s.tokens.data, m.Inputs)
+	copy(s.targets.data, m.Targets)
+	if err := s.program.Set(model.InTokens, s.tokens.boxed); err != nil {
 		return err
 	}
-	if err := s.program.Set(model.InTargets, m.Targets); err != nil {
+	if err := s.program.Set(model.InTargets, s.targets.boxed); err != nil {
 		return err
 	}
 	if s.hasDropout {
-		s.counter = [4]int32{int32(s.options.Seed), int32(s.options.Seed >> 32), int32(step), int32(i)}
-		if err := s.program.Set(model.InCounter, s.counter[:]); err != nil {
+		c := s.counter.data
+		c[0], c[1], c[2], c[3] = int32(s.options.Seed), int32(s.options.Seed>>32), int32(step), int32(i)
+		if err := s.program.Set(model.InCounter, s.counter.boxed); err != nil {
 			return err
 		}
 	}
@@ -257,12 +296,8 @@ func countTargets(b *batch.Batch) int {
 }
 
 func (s *Stepper) read(be kernels.Backend) (Result, error) {
-	for i, v := range []kernels.View{s.loss, s.norm, s.clip} {
-		if err := be.Download(s.result[i:i+1], v); err != nil {
-			return Result{}, err
-		}
-	}
-	return Result{Loss: float64(s.result[0]), GradNorm: float64(s.result[1]), Clip: float64(s.result[2])}, nil
+	err := errors.Join(be.Download(s.lossHost.boxed, s.loss), be.Download(s.normHost.boxed, s.norm), be.Download(s.clipHost.boxed, s.clip))
+	return Result{Loss: float64(s.lossHost.data[0]), GradNorm: float64(s.normHost.data[0]), Clip: float64(s.clipHost.data[0])}, err
 }
 
 // Grads is the slab of the last step's gradients.
@@ -279,7 +314,19 @@ func (s *Stepper) Plan() *exec.Plan { return s.program.Plan() }
 
 // Free releases gradients, moments and the program's memory.
 func (s *Stepper) Free() error {
-	err := errors.Join(s.program.Free(), s.grads.Free(), s.small.Free())
+	var err error
+	if s.program != nil {
+		err = s.program.Free()
+	}
+	if s.small != nil {
+		err = errors.Join(err, s.small.Free())
+	}
+	for _, a := range s.work {
+		err = errors.Join(err, a.Free())
+	}
+	if s.grads != nil {
+		err = errors.Join(err, s.grads.Free())
+	}
 	for _, m := range s.moments {
 		err = errors.Join(err, m.Free())
 	}

@@ -1,8 +1,16 @@
 package token
 
+// ordered is what a heap holds.
+type ordered[T any] interface{ before(T) bool }
+
+var (
+	_ ordered[candidate] = candidate(0)
+	_ ordered[count]     = count{}
+)
+
 // heap is a binary heap whose top is the element that comes before all others. Unlike container/heap it holds values, so that pushing
 // allocates nothing but room.
-type heap[T interface{ before(T) bool }] []T
+type heap[T ordered[T]] []T
 
 // order makes a heap of elements in any order.
 func (h heap[T]) order() {

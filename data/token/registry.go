@@ -105,7 +105,9 @@ func Load(path string) (Tokenizer, error) {
 	return t, nil
 }
 
-// Fingerprint identifies a tokenizer: the SHA-256 of its Marshal, in hexadecimal. Equal fingerprints mean equal ids for every text.
+// Fingerprint identifies a tokenizer: the SHA-256 of its Marshal, in hexadecimal. Equal fingerprints mean equal ids for every text,
+// with one exception: kinds bpe and gpt2 split text by Unicode classes, so a character that a Unicode version newly assigned can get
+// other ids (of the same bytes) from a program built with another release of Go.
 func Fingerprint(t Tokenizer) (string, error) {
 	file, err := t.Marshal()
 	if err != nil {

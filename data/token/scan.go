@@ -48,7 +48,7 @@ func classify(text []byte) (class, int) {
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
-// Classes are those of the Unicode version of package unicode.
+// Classes are those of the Unicode version of package unicode; a character newer than that is of class other.
 func pretoken(text []byte) int {
 	if text[0] == '\'' {
 		if n := contraction(text); n > 0 {

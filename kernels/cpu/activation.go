@@ -22,11 +22,12 @@ func init() {
 
 // curve is one kind of activation.
 type curve struct {
-	value func(y, x []float32)    // y = f(x)
-	slope func(y, d, x []float32) // y = f(x), d = f'(x)
+	value func(y, x []float32)      // y = f(x)
+	slope func(y, d, x []float32)   // y = f(x), d = f'(x)
+	grad  func(dx, x, dy []float32) // dx = f'(x) dy; dx may be dy
 }
 
-var curves = map[string]curve{"gelu_tanh": {gelu, geluSlope}, "silu": {silu, siluSlope}}
+var curves = map[string]curve{"gelu_tanh": {gelu, geluSlope, geluGrad}, "silu": {silu, siluSlope, siluGrad}}
 
 func findCurve(c kernels.Call, kind string) (curve, error) {
 	f, ok := curves[kind]
@@ -49,16 +50,28 @@ func gelu(y, x []float32) {
 	}
 }
 
+// geluAt is GELU and its derivative.
+func geluAt(v float32) (y, d float32) {
+	s := sigmoid32(gelu1 * v * (1 + gelu3*v*v))
+	bend := s * (1 - s)
+	if bend != 0 || v-v != 0 { // far from 0 the next factor may overflow, but what is not finite must show
+		bend *= gelu1 * v * (1 + 3*gelu3*v*v)
+	}
+	return v * s, s + bend
+}
+
 func geluSlope(y, d, x []float32) {
 	y, d = y[:len(x)], d[:len(x)]
 	for i, v := range x {
-		s := sigmoid32(gelu1 * v * (1 + gelu3*v*v))
-		y[i] = v * s
-		bend := s * (1 - s)
-		if bend != 0 { // far from 0 the next factor may overflow
-			bend *= gelu1 * v * (1 + 3*gelu3*v*v)
-		}
-		d[i] = s + bend
+		y[i], d[i] = geluAt(v)
+	}
+}
+
+func geluGrad(dx, x, dy []float32) {
+	dx, dy = dx[:len(x)], dy[:len(x)]
+	for i, v := range x {
+		_, d := geluAt(v)
+		dx[i] = dy[i] * d
 	}
 }
 
@@ -69,12 +82,24 @@ func silu(y, x []float32) {
 	}
 }
 
+// siluAt is SiLU and its derivative.
+func siluAt(v float32) (y, d float32) {
+	s := sigmoid32(v)
+	return v * s, s + v*s*(1-s)
+}
+
 func siluSlope(y, d, x []float32) {
 	y, d = y[:len(x)], d[:len(x)]
 	for i, v := range x {
-		s := sigmoid32(v)
-		y[i] = v * s
-		d[i] = s + v*s*(1-s)
+		y[i], d[i] = siluAt(v)
+	}
+}
+
+func siluGrad(dx, x, dy []float32) {
+	dx, dy = dx[:len(x)], dy[:len(x)]
+	for i, v := range x {
+		_, d := siluAt(v)
+		dx[i] = dy[i] * d
 	}
 }
 
@@ -93,16 +118,7 @@ func bindActivation(b *Backend, _ kernels.Activation, a kernels.Args, f curve) k
 
 func bindActivationGrad(b *Backend, _ kernels.ActivationGrad, a kernels.Args, f curve) kernels.Launch {
 	dx, x, dy := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
-	return b.run1(spans(len(dx), nsExp, func(lo, hi int) {
-		var y, d [256]float32 // dx may be dy
-		for ; lo < hi; lo += len(d) {
-			x, dx, dy := x[lo:min(lo+len(d), hi)], dx[lo:], dy[lo:]
-			f.slope(y[:], d[:], x)
-			for i := range x {
-				dx[i] = dy[i] * d[i]
-			}
-		}
-	}))
+	return b.run1(spans(len(dx), nsExp, func(lo, hi int) { f.grad(dx[lo:hi], x[lo:hi], dy[lo:hi]) }))
 }
 
 func bindGated(b *Backend, _ kernels.GatedActivation, a kernels.Args, f curve) kernels.Launch {

@@ -9,8 +9,7 @@ import (
 func init() { enter(planAttention, bindAttention) }
 
 // Attention goes head by head. For a block of query rows the scores against all keys that any of them sees are one product, softmax turns
-// them row by row into probabilities, zero where a row does not see, and these times the transposed values are another product. What is
-// masked inside a block is multiplied by zero: a value there that is not finite spreads to the block's other rows.
+// them row by row into probabilities, zero where a row does not see, and these times the transposed values are another product.
 
 // geometry says where heads lie in rows and what a query sees.
 type geometry struct {
@@ -34,6 +33,11 @@ func (g geometry) first(i int) int {
 		return 0
 	}
 	return max(0, i-g.window+1)
+}
+
+// sees says whether row i sees row j.
+func (g geometry) sees(i, j int, documents []int32) bool {
+	return j <= i && j >= g.first(i) && (documents == nil || documents[i] == documents[j])
 }
 
 // span is the range of rows that rows i … i+n-1 see, its start moved down to a cache line of a row of floats.
@@ -117,6 +121,7 @@ func bindAttention(b *Backend, c kernels.Attention, a kernels.Args, p attentionP
 		}
 		copyRows(f.keys, pitch(g.dim), k[kv:], g.kvWidth, c.T, g.dim)
 		transpose(f.values, pitch(c.T), v[kv:], g.kvWidth, c.T, g.dim)
+		f.finite = allFinite(f.values, pitch(c.T), g.dim, c.T)
 		for i := 0; i < c.T; i += p.block {
 			f.rows(i, min(p.block, c.T-i))
 		}
@@ -146,6 +151,7 @@ type attentionHead struct {
 	y, q, lse            []float32
 	documents            []int32
 	keys, values, scores []float32
+	finite               bool // all values are
 }
 
 // rows treats query rows i … i+n-1.
@@ -159,5 +165,10 @@ func (f *attentionHead) rows(i, n int) {
 			f.lse[(i+r)*f.heads] = lse
 		}
 	}
-	productNT(n, f.dim, hi-lo, f.scores, ldt, f.values[lo:], ldt, f.y[i*f.width:], f.width, false)
+	if f.finite {
+		productNT(n, f.dim, hi-lo, f.scores, ldt, f.values[lo:], ldt, f.y[i*f.width:], f.width, false)
+		return
+	}
+	sees := func(r, j int) bool { return f.sees(i+r, lo+j, f.documents) }
+	productSeen(sees, n, f.dim, hi-lo, f.scores, ldt, f.values[lo:], ldt, f.y[i*f.width:], f.width, false)
 }

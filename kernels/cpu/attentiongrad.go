@@ -65,6 +65,7 @@ func bindAttentionGrad(b *Backend, c kernels.AttentionGrad, a kernels.Args, p gr
 			}
 			transpose(w.qT, pitch(c.T), w.q, g.width, c.T, g.dim)
 			transpose(w.dyT, pitch(c.T), w.dy, g.width, c.T, g.dim)
+			w.finite = w.finiteKeys && allFinite(w.q, g.width, c.T, g.dim) && allFinite(w.y, g.width, c.T, g.dim) && allFinite(w.dy, g.width, c.T, g.dim)
 			for i := 0; i < c.T; i += p.block {
 				w.rows(i, min(p.block, c.T-i), pitch(p.block))
 			}
@@ -79,6 +80,7 @@ type gradHead struct {
 	t                         int
 	q, y, dy, lse, dq, dk, dv []float32
 	documents                 []int32
+	finiteKeys, finite        bool // keys and values are, and so are q, y and dy
 }
 
 // load copies keys and values, and clears their gradients.
@@ -86,6 +88,7 @@ func (w *gradHead) load(k, v []float32) {
 	copyRows(w.keys, pitch(w.dim), k, w.kvWidth, w.t, w.dim)
 	copyRows(w.values, pitch(w.dim), v, w.kvWidth, w.t, w.dim)
 	transpose(w.keysT, pitch(w.t), k, w.kvWidth, w.t, w.dim)
+	w.finiteKeys = allFinite(w.keys, pitch(w.dim), w.t, w.dim) && allFinite(w.values, pitch(w.dim), w.t, w.dim)
 	for j := range w.t {
 		clear(w.dk[j*w.kvWidth:][:w.dim])
 		clear(w.dv[j*w.kvWidth:][:w.dim])
@@ -106,11 +109,20 @@ func (w *gradHead) rows(i, n, ldb int) {
 	for r := range n {
 		w.row(i+r, lo, w.p[r*ldt:][:m], w.ds[r*ldt:][:m])
 	}
-	productNT(n, w.dim, m, w.ds, ldt, w.keysT[lo:], ldt, w.dq[at:], w.width, false)
 	transpose(w.turnedP, ldb, w.p, ldt, n, m)
 	transpose(w.turnedS, ldb, w.ds, ldt, n, m)
-	productNT(m, w.dim, n, w.turnedP, ldb, w.dyT[i:], ldt, w.dv[lo*w.kvWidth:], w.kvWidth, true)
-	productNT(m, w.dim, n, w.turnedS, ldb, w.qT[i:], ldt, w.dk[lo*w.kvWidth:], w.kvWidth, true)
+	dq, dk, dv := w.dq[at:], w.dk[lo*w.kvWidth:], w.dv[lo*w.kvWidth:]
+	if w.finite {
+		productNT(n, w.dim, m, w.ds, ldt, w.keysT[lo:], ldt, dq, w.width, false)
+		productNT(m, w.dim, n, w.turnedP, ldb, w.dyT[i:], ldt, dv, w.kvWidth, true)
+		productNT(m, w.dim, n, w.turnedS, ldb, w.qT[i:], ldt, dk, w.kvWidth, true)
+		return
+	}
+	sees := func(r, j int) bool { return w.sees(i+r, lo+j, w.documents) }
+	seen := func(j, r int) bool { return sees(r, j) }
+	productSeen(sees, n, w.dim, m, w.ds, ldt, w.keysT[lo:], ldt, dq, w.width, false)
+	productSeen(seen, m, w.dim, n, w.turnedP, ldb, w.dyT[i:], ldt, dv, w.kvWidth, true)
+	productSeen(seen, m, w.dim, n, w.turnedS, ldb, w.qT[i:], ldt, dk, w.kvWidth, true)
 }
 
 // row turns raw products in p into probabilities and dy·v in ds into the gradient of the raw products.
@@ -139,11 +151,12 @@ func (w *gradHead) row(i, lo int, p, ds []float32) {
 func (w *gradHead) slopes(s, ds []float32, lse, total float32) {
 	for j, score := range s {
 		p := exp32(score - lse)
+		s[j] = p
 		d := p * (ds[j] - total) * w.scale
-		if w.softcap > 0 && p != 0 {
+		if w.softcap > 0 && p != 0 { // in another document the score is -Inf
 			u := score / w.softcap
 			d *= 1 - u*u
 		}
-		s[j], ds[j] = p, d
+		ds[j] = d
 	}
 }

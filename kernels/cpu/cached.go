@@ -12,21 +12,21 @@ func init() {
 }
 
 // cachePosition wants the first new row to lie inside the cache.
-func cachePosition(c kernels.Call, position []int32, context int) (int, error) {
+func cachePosition(kernel string, position []int32, context int) (int, error) {
 	p := int(position[0])
 	if p < 0 || p >= context {
-		return 0, fmt.Errorf("%s: position %d is outside [0, %d), the context of the cache", c.Kernel(), p, context)
+		return 0, fmt.Errorf("%s: position %d at index 0 is outside [0, %d), the context of the cache", kernel, p, context)
 	}
 	return p, nil
 }
 
 func bindCacheWrite(b *Backend, c kernels.CacheWrite, a kernels.Args) kernels.Launch {
 	cache, old, fresh, position := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].I32()
-	w := a.In[0].Dim(1)
+	name, w := c.Kernel(), a.In[0].Dim(1)
 	inPlace := len(cache) == 0 || &cache[0] == &old[0]
 	keep := spans(len(cache), nsElem/4., func(lo, hi int) { copy(cache[lo:hi], old[lo:hi]) })
 	return func() error {
-		p, err := cachePosition(c, position, c.Context)
+		p, err := cachePosition(name, position, c.Context)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func planCached(c kernels.CachedAttention, a kernels.Args, s *scratch) (p cached
 
 func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedPlan) kernels.Launch {
 	y, q, k, v, position := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[3].I32()
-	at := 0 // position of this launch
+	name, at := c.Kernel(), 0 // at is the position of this launch
 	g := geometryOf(c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
 	heads := p.loop(nsFLOP*4*float64(c.T*c.Context*c.HeadDim), func(lane, item int) {
 		s, h := item/c.Heads, item%c.Heads
@@ -79,7 +79,7 @@ func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedP
 		}
 	})
 	return func() error {
-		p, err := cachePosition(c, position, c.Context)
+		p, err := cachePosition(name, position, c.Context)
 		if err != nil {
 			return err
 		}

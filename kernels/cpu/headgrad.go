@@ -44,14 +44,26 @@ func headGradLoops(h *head, p headGradPlan, a kernels.Args) []*loop {
 	dx, dw, x := a.Out[0].F32(), a.Out[1].F32(), a.In[0].F32()
 	dxTiles := h.tiles(p.chunk, p.width, p.vocab, func(i, m, j, n int) {
 		w := p.turnedW
-		productNT(m, n, p.vocab, h.logits[i*ldz:], ldz, w.copied[j*w.pitch:], w.pitch, dx[(h.row0+i)*p.width+j:], p.width, false)
+		y := dx[(h.row0+i)*p.width+j:]
+		productNT(m, n, p.vocab, h.logits[i*ldz:], ldz, w.copied[j*w.pitch:], w.pitch, y, p.width, false)
+		for r, target := range h.targets[h.row0+i:][:m] {
+			if target < 0 { // zero even if W is not finite
+				clear(y[r*p.width:][:n])
+			}
+		}
 	})
 	turnX := newLoop(blocks(p.chunk, 64), nsCopy*64*float64(p.width), func(t int) {
 		at := t * 64
 		if at >= h.held() {
 			return
 		}
-		transpose(p.turnedX.copied[at:], p.turnedX.pitch, x[(h.row0+at)*p.width:], p.width, min(64, h.held()-at), p.width)
+		rows := min(64, h.held()-at)
+		transpose(p.turnedX.copied[at:], p.turnedX.pitch, x[(h.row0+at)*p.width:], p.width, rows, p.width)
+		for r, target := range h.targets[h.row0+at:][:rows] {
+			for j := 0; target < 0 && j < p.width; j++ { // an ignored row of x gives nothing, even if it is not finite
+				p.turnedX.copied[j*p.turnedX.pitch+at+r] = 0
+			}
+		}
 	})
 	turnSlopes := newLoop(blocks(p.vocab, stripe), nsCopy*float64(stripe*p.chunk), func(t int) {
 		at := t * stripe

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"runtime"
 
 	"gonum.org/v1/gonum/blas"
@@ -38,6 +39,34 @@ func productNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []floa
 			gonum.Implementation{}.Sgemm(blas.NoTrans, blas.Trans, min(tile, m-i), min(tile, n-j), k, 1, a[i*lda:], lda, b[j*ldb:], ldb, beta, c[i*ldc+j:], ldc)
 		}
 	}
+}
+
+// productSeen is [productNT] over the terms p of row i with sees(i, p) alone. Attention multiplies what is masked by zero, which is right
+// and fast as long as everything is finite; this one serves when something is not, so that it shows in the rows that see it and only there.
+func productSeen(sees func(i, p int) bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool) {
+	for i := range m {
+		for j := range n {
+			var s float32
+			for p, v := range a[i*lda:][:k] {
+				if sees(i, p) {
+					s += v * b[j*ldb+p]
+				}
+			}
+			put(c, i*ldc+j, s, accumulate)
+		}
+	}
+}
+
+// allFinite says whether rows of the given length hold neither NaN nor infinity.
+func allFinite(x []float32, ld, rows, cols int) bool {
+	const exponent = 0x7f800000
+	var carry uint32 // its top bit is set by an exponent of ones
+	for i := range rows {
+		for _, v := range x[i*ld:][:cols] {
+			carry |= math.Float32bits(v)&exponent + 1<<23
+		}
+	}
+	return carry>>31 == 0
 }
 
 // productNN is C[m,n] = A[m,k] B[k,n]. It serves where transposing B would cost as much as the product. Zeros of A skip their row of B.

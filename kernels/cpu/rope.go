@@ -9,10 +9,10 @@ import (
 func init() { enterPlain(bindRope) }
 
 // inRange wants every id to be one of 0 … limit-1.
-func inRange(c kernels.Call, what string, ids []int32, limit int) error {
+func inRange(kernel, what string, ids []int32, limit int) error {
 	for i, id := range ids {
 		if id < 0 || int(id) >= limit {
-			return fmt.Errorf("%s: %s %d at index %d is outside [0, %d)", c.Kernel(), what, id, i, limit)
+			return fmt.Errorf("%s: %s %d at index %d is outside [0, %d)", kernel, what, id, i, limit)
 		}
 	}
 	return nil
@@ -21,7 +21,7 @@ func inRange(c kernels.Call, what string, ids []int32, limit int) error {
 func bindRope(b *Backend, c kernels.Rope, a kernels.Args) kernels.Launch {
 	y, x, positions, table := a.Out[0].F32(), a.In[0].F32(), a.In[1].I32(), a.In[2].F32()
 	width, limit, d := a.In[0].Dim(1), a.In[2].Dim(0), a.In[2].Dim(1)
-	sign := float32(1)
+	name, sign := c.Kernel(), float32(1)
 	if c.Inverse {
 		sign = -1
 	}
@@ -34,7 +34,7 @@ func bindRope(b *Backend, c kernels.Rope, a kernels.Args) kernels.Launch {
 		}
 	})
 	return func() error {
-		if err := inRange(c, "position", positions, limit); err != nil {
+		if err := inRange(name, "position", positions, limit); err != nil {
 			return err
 		}
 		b.pool.run(rows)

@@ -15,11 +15,11 @@ func init() {
 }
 
 // cachePosition wants the first new row to lie inside the cache.
-func cachePosition(c kernels.Call, position []int32, context int) (int, error) {
+func cachePosition(name string, position []int32, context int) (int, error) {
 	if p := int(position[0]); p >= 0 && p < context {
 		return p, nil
 	}
-	return 0, fmt.Errorf("%s: position %d at index 0 is outside [0, %d), the context of the cache", c.Kernel(), position[0], context)
+	return 0, fmt.Errorf("%s: position %d at index 0 is outside [0, %d), the context of the cache", name, position[0], context)
 }
 
 // cacheWrite sets rows position … position+T-1 of each sequence of the cache from the T rows of fresh, and drops what is past its end.
@@ -36,7 +36,7 @@ func cacheWrite[F float](cache, old, fresh []F, position, width int, c kernels.C
 func bindCacheWrite[F float](c kernels.CacheWrite, v kernels.Args) kernels.Launch {
 	cache, old, fresh, position := of[F](v.Out[0]), of[F](v.In[0]), of[F](v.In[1]), v.In[2].I32()
 	return func() error {
-		p, err := cachePosition(c, position, c.Context)
+		p, err := cachePosition(c.Kernel(), position, c.Context)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func bindCachedAttention[F float](c kernels.CachedAttention, v kernels.Args) ker
 	scores := scratch(v.Work, c.Context)[0]
 	width, cacheWidth := c.T*c.Heads*c.HeadDim, c.Context*c.KVHeads*c.HeadDim
 	return func() error {
-		p, err := cachePosition(c, position, c.Context)
+		p, err := cachePosition(c.Kernel(), position, c.Context)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ func bindEmbed[F float](c kernels.Embed, v kernels.Args) kernels.Launch {
 	y, tokens, w := of[F](v.Out[0]), v.In[0].I32(), of[F](v.In[1])
 	vocab, width := v.In[1].Dim(0), v.In[1].Dim(1)
 	return func() error {
-		if err := inRange(c, "token", tokens, vocab); err != nil {
+		if err := inRange(c.Kernel(), "token", tokens, vocab); err != nil {
 			return err
 		}
 		embed(y, tokens, w, width)
@@ -50,7 +50,7 @@ func bindEmbedGrad[F float](c kernels.EmbedGrad, v kernels.Args) kernels.Launch 
 	dw, tokens, dy := of[F](v.Out[0]), v.In[0].I32(), of[F](v.In[1])
 	sum := scratch(v.Work, v.In[1].Dim(1))[0]
 	return func() error {
-		if err := inRange(c, "token", tokens, c.Vocab); err != nil {
+		if err := inRange(c.Kernel(), "token", tokens, c.Vocab); err != nil {
 			return err
 		}
 		embedGrad(dw, tokens, dy, c.Vocab, sum)

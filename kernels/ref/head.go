@@ -38,10 +38,10 @@ func headOf[F float](in []kernels.View, softcap float64, z []float64) *head[F] {
 }
 
 // check wants every target to be a row of the matrix, or negative.
-func (h *head[F]) check(c kernels.Call) error {
+func (h *head[F]) check(name string) error {
 	for i, t := range h.targets {
 		if int(t) >= h.vocab {
-			return fmt.Errorf("%s: target %d at index %d is outside [0, %d) and not negative (ignored)", c.Kernel(), t, i, h.vocab)
+			return fmt.Errorf("%s: target %d at index %d is outside [0, %d) and not negative (ignored)", name, t, i, h.vocab)
 		}
 	}
 	return nil
@@ -87,7 +87,7 @@ func bindLinearCrossEntropy[F float](c kernels.LinearCrossEntropy, v kernels.Arg
 	h := headOf[F](v.In, c.Softcap, scratch(v.Work, v.In[1].Dim(0))[0])
 	loss := of[F](v.Out[0])
 	return func() error {
-		if err := h.check(c); err != nil {
+		if err := h.check(c.Kernel()); err != nil {
 			return err
 		}
 		loss[0] = h.loss(nil)
@@ -150,7 +150,7 @@ func bindLinearCrossEntropyGrad[F float](c kernels.LinearCrossEntropyGrad, v ker
 	}
 	loss, visit := of[F](v.Out[2]), g.row
 	return func() error {
-		if err := g.check(c); err != nil {
+		if err := g.check(c.Kernel()); err != nil {
 			return err
 		}
 		clear(g.dx) // rows whose target is ignored

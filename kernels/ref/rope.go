@@ -29,7 +29,7 @@ func bindRope[F float](c kernels.Rope, v kernels.Args) kernels.Launch {
 	y, x, positions, table := of[F](v.Out[0]), of[F](v.In[0]), v.In[1].I32(), of[F](v.In[2])
 	width, limit, d := v.In[0].Dim(1), v.In[2].Dim(0), v.In[2].Dim(1)
 	return func() error {
-		if err := inRange(c, "position", positions, limit); err != nil {
+		if err := inRange(c.Kernel(), "position", positions, limit); err != nil {
 			return err
 		}
 		rope(y, x, positions, table, width, d, c.Inverse)

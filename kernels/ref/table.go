@@ -122,11 +122,11 @@ func dot[F float](a, b []F) float64 {
 // row is row i of a matrix with n columns.
 func row[E any](x []E, i, n int) []E { return x[i*n : (i+1)*n] }
 
-// inRange wants every id to be one of 0 … limit-1.
-func inRange(c kernels.Call, what string, ids []int32, limit int) error {
+// inRange wants every id to be one of 0 … limit-1. It takes the kernel's name, because a call passed as an interface is an allocation.
+func inRange(name, what string, ids []int32, limit int) error {
 	for i, id := range ids {
 		if id < 0 || int(id) >= limit {
-			return fmt.Errorf("%s: %s %d at index %d is outside [0, %d)", c.Kernel(), what, id, i, limit)
+			return fmt.Errorf("%s: %s %d at index %d is outside [0, %d)", name, what, id, i, limit)
 		}
 	}
 	return nil

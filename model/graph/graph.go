@@ -16,16 +16,15 @@ type Tensor = *G.Node
 
 // Graph is a graph under construction.
 type Graph struct {
-	g       *G.ExprGraph
-	dtype   kernels.DType
-	err     error
-	paths   map[string]int
-	applied int
-	params  []Param
-	inputs  []Input
-	states  []Input
-	taps    []Tap
-	byName  map[string]Tensor
+	g      *G.ExprGraph
+	dtype  kernels.DType
+	err    error
+	paths  map[string]int // how often each was asked for
+	params []Param
+	inputs []Input
+	states []Input
+	taps   []Tap
+	byName map[string]Tensor
 }
 
 // Param is a trained variable.
@@ -72,22 +71,8 @@ func New(dtype kernels.DType) *Graph {
 	return &Graph{g: G.NewGraph(), dtype: dtype, paths: map[string]int{}, byName: map[string]Tensor{}}
 }
 
-// Err returns the first error, nil for none. After building it also checks that Gorgonia merged no two of the nodes.
-func (g *Graph) Err() error {
-	if g.err != nil {
-		return g.err
-	}
-	ours := 0
-	for _, n := range g.g.AllNodes() {
-		if o, ok := n.Op().(*op.Op); ok && g.paths[o.Path()] > 0 {
-			ours++
-		}
-	}
-	if ours != g.applied {
-		return fmt.Errorf("graph: %d nodes were built and %d are in the graph: two names share a hash", g.applied, ours)
-	}
-	return nil
-}
+// Err returns the first error, nil for none.
+func (g *Graph) Err() error { return g.err }
 
 // Expr is the Gorgonia graph.
 func (g *Graph) Expr() *G.ExprGraph { return g.g }
@@ -116,14 +101,20 @@ func (g *Graph) fail(path string, err error) {
 // Failf records an error of the builder's caller at a path.
 func (g *Graph) Failf(path, format string, args ...any) { g.fail(path, fmt.Errorf(format, args...)) }
 
-// unique makes a path that no other node has.
+// unique makes a path that no other node has: "x", "x#2", "x#3".
 func (g *Graph) unique(path string) string {
 	g.paths[path]++
-	if n := g.paths[path]; n > 1 {
-		path = fmt.Sprintf("%s#%d", path, n)
+	if g.paths[path] == 1 {
+		return path
+	}
+	for {
+		name := fmt.Sprintf("%s#%d", path, g.paths[path])
+		if g.paths[name] == 0 {
+			g.paths[name] = 1
+			return name
+		}
 		g.paths[path]++
 	}
-	return path
 }
 
 // variable declares a named variable; a name declared before gives the same node when its shape is the same.

@@ -95,6 +95,5 @@ func (s Scope) Apply(name string, call kernels.Call, in ...Tensor) Tensor {
 		}
 		return nil
 	}
-	s.applied++
 	return n
 }

@@ -66,10 +66,18 @@ func apply(path string, call kernels.Call, forward *G.Node, in []*G.Node) (G.Nod
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if n.Op() != G.Op(o) {
+		return nil, merged(path, n)
+	}
 	if len(o.out) == 1 {
 		return G.Nodes{n}, nil
 	}
 	return picks(o, n)
+}
+
+// merged is the error for a new node in whose place Gorgonia gave an older one of the same hash.
+func merged(path string, n *G.Node) error {
+	return fmt.Errorf("%s: Gorgonia takes this node for %v, which is in the graph already: every node needs a path of its own", path, n.Op())
 }
 
 // ViewOf returns the shape and type of a node as a view without memory.

@@ -30,6 +30,9 @@ func picks(o *Op, packed *G.Node) (G.Nodes, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.path, err)
 		}
+		if n.Op() != G.Op(p) {
+			return nil, merged(p.path, n)
+		}
 		out[i] = n
 		offset += v.Len()
 	}

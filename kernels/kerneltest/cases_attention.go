@@ -1,0 +1,204 @@
+package kerneltest
+
+import (
+	"fmt"
+	"math"
+
+	"prenorm/kernels"
+)
+
+func init() {
+	// The exponential of a difference of scores and log-sum-exp, each good to an epsilon times its size (that is each case's own
+	// rounding), and a vector exponential good to a few units in the last place.
+	register(kernels.Attention{}, family{cases: attentionCases, rounding: 12})
+	register(kernels.AttentionGrad{}, family{cases: attentionGradCases, rounding: 24}) // the same twice over: p, and ds with D in it
+	register(kernels.CachedAttention{}, family{cases: cachedAttentionCases, rounding: 12})
+}
+
+// attentionShape is one attention problem.
+type attentionShape struct {
+	b, t, heads, kv, d int
+	window             int
+	softcap            float64
+	documents          string // "" = none, "runs", "mixed" (ids that come back), "one"
+}
+
+var attentionShapes = []attentionShape{
+	{b: 1, t: 1, heads: 1, kv: 1, d: 1},
+	{b: 0, t: 3, heads: 2, kv: 1, d: 4},
+	{b: 2, t: 2, heads: 2, kv: 2, d: 2},
+	{b: 3, t: 1, heads: 2, kv: 2, d: 8, softcap: 3},
+	{b: 1, t: 3, heads: 3, kv: 1, d: 5},
+	{b: 2, t: 7, heads: 4, kv: 2, d: 8},
+	{b: 1, t: 8, heads: 2, kv: 2, d: 16, window: 3},
+	{b: 2, t: 9, heads: 6, kv: 2, d: 7, window: 1},
+	{b: 1, t: 15, heads: 1, kv: 1, d: 16, softcap: 2},
+	{b: 2, t: 16, heads: 2, kv: 1, d: 15, window: 16},
+	{b: 1, t: 17, heads: 2, kv: 2, d: 17, window: 8, softcap: 5},
+	{b: 2, t: 31, heads: 2, kv: 1, d: 32, documents: "runs"},
+	{b: 1, t: 32, heads: 4, kv: 1, d: 32, documents: "mixed"},
+	{b: 2, t: 33, heads: 2, kv: 2, d: 33, documents: "one", window: 20},
+	{b: 1, t: 33, heads: 3, kv: 3, d: 20, documents: "runs", window: 5, softcap: 4},
+	{b: 1, t: 63, heads: 2, kv: 1, d: 64, window: 64},
+	{b: 1, t: 64, heads: 1, kv: 1, d: 64, window: 31},
+	{b: 1, t: 65, heads: 2, kv: 1, d: 40, window: 65, documents: "mixed"},
+	{b: 2, t: 130, heads: 2, kv: 1, d: 32},
+	{b: 1, t: 131, heads: 2, kv: 2, d: 16, window: 37, softcap: 6, documents: "runs"},
+	{b: 1, t: 40, heads: 1, kv: 1, d: 128},
+}
+
+func (s attentionShape) call() kernels.Attention {
+	return kernels.Attention{Heads: s.heads, KVHeads: s.kv, HeadDim: s.d, T: s.t, Scale: 1 / math.Sqrt(float64(s.d)), Softcap: s.softcap, Window: s.window}
+}
+
+func (s attentionShape) String() string {
+	return fmt.Sprintf("B=%d T=%d H=%d KV=%d D=%d documents=%q", s.b, s.t, s.heads, s.kv, s.d, s.documents)
+}
+
+// inputs makes q, k, v and, where the shape has them, documents.
+func (s attentionShape) inputs(g *generator, spread float64) []tensor {
+	n := s.b * s.t
+	in := []tensor{g.scaled(spread, n, s.heads*s.d), g.scaled(spread, n, s.kv*s.d), g.normal(n, s.kv*s.d)}
+	if s.documents == "" {
+		return in
+	}
+	ids := tensor{shape: []int{n}, ints: make([]int32, n)}
+	id := int32(0)
+	for i := range ids.ints {
+		switch {
+		case s.documents == "runs" && g.IntN(6) == 0:
+			id++
+		case s.documents == "mixed":
+			id = g.Int32N(4) - 1
+		}
+		ids.ints[i] = id
+	}
+	return append(in, ids)
+}
+
+// attentionTest makes the case of a forward call: scores, and with them exponents, are as large as the log-sum-exp and half as much again.
+func attentionTest(g *generator, name string, c kernels.Attention, in []tensor) testCase {
+	t := testCase{name: name, call: c, in: in, terms: max(c.T, c.HeadDim), magnitude: []float64{1}}
+	_, aux := g.forward(c, in...)
+	if lse := aux[0].largest(); finite(lse) {
+		t.rounding = 2 * lse
+	}
+	return t
+}
+
+// extremes are shapes with scores that overflow an exponential, and with values that are not finite. NaN and infinities sit where
+// every row of their sequence sees them, or in the query of one row, so that no masked element decides the result.
+func extremes(g *generator, add func(name string, s attentionShape, in []tensor, infinite bool)) {
+	s := attentionShape{b: 2, t: 9, heads: 2, kv: 1, d: 8}
+	add("large scores", s, s.inputs(g, 12), false)
+	equal := s.inputs(g, 0)
+	add("equal scores", s, equal, false)
+	for _, value := range []float64{math.NaN(), math.Inf(1)} {
+		for i, at := range []int{4*16 + 3, 9*8 + 2, 9*8 + 5} { // q of row 4; k and v of the second sequence's first row
+			in := s.inputs(g, 1)
+			in[i] = in[i].with(value, at)
+			add(fmt.Sprintf("%g in input %d", value, i), s, in, math.IsInf(value, 0))
+		}
+	}
+}
+
+func attentionCases(g *generator) []testCase {
+	var all []testCase
+	add := func(name string, s attentionShape, in []tensor, infinite bool) {
+		t := attentionTest(g, fmt.Sprint(s, name), s.call(), in)
+		t.infinite = infinite
+		all = append(all, t)
+	}
+	extremes(g, add)
+	for _, s := range attentionShapes {
+		add("", s, s.inputs(g, 1.5), false)
+	}
+	return all
+}
+
+func attentionGradCases(g *generator) []testCase {
+	var all []testCase
+	add := func(name string, s attentionShape, in []tensor, infinite bool) {
+		c := s.call()
+		forward := attentionTest(g, "", c, in)
+		out, aux := g.forward(c, in...)
+		dy := g.normal(s.b*s.t, s.heads*s.d)
+		t := testCase{name: fmt.Sprint(s, name), call: kernels.AttentionGrad(c), saved: aux, rounding: forward.rounding, infinite: infinite}
+		t.in = append(append([]tensor{}, in[:3]...), out[0], dy)
+		t.in = append(t.in, in[3:]...)
+		group := s.heads / s.kv
+		t.terms = max(s.t*group, s.d)
+		// ds is a difference of dy·v and dy·y, each as large as a few times the root of D.
+		ds := 4 * math.Sqrt(float64(s.d)) * c.Scale
+		t.magnitude = []float64{ds * in[1].largest(), ds * in[0].largest(), 1}
+		for i, m := range t.magnitude {
+			if !finite(m) {
+				t.magnitude[i] = 0
+			}
+		}
+		all = append(all, t)
+	}
+	for _, s := range attentionShapes {
+		add("", s, s.inputs(g, 1.5), false)
+	}
+	extremes(g, add)
+	// A NaN in the gradient of a sequence's last row reaches every key that it sees.
+	s := attentionShape{b: 2, t: 9, heads: 2, kv: 1, d: 8}
+	add(" NaN in dy", s, s.inputs(g, 1), false)
+	last := &all[len(all)-1]
+	last.in[4] = last.in[4].with(math.NaN(), 8*16+5)
+	return all
+}
+
+// cachedShape is one problem of new rows against a cache.
+type cachedShape struct {
+	b, t, context, heads, kv, d, position, window int
+	softcap                                       float64
+}
+
+var cachedShapes = []cachedShape{
+	{b: 1, t: 1, context: 1, heads: 1, kv: 1, d: 1},
+	{b: 0, t: 2, context: 4, heads: 2, kv: 1, d: 4},
+	{b: 1, t: 1, context: 7, heads: 2, kv: 2, d: 3, position: 6},
+	{b: 2, t: 1, context: 33, heads: 4, kv: 2, d: 8, position: 17},
+	{b: 2, t: 3, context: 9, heads: 6, kv: 2, d: 5, position: 2, window: 2},
+	{b: 1, t: 4, context: 16, heads: 2, kv: 1, d: 16, position: 12, softcap: 3},
+	{b: 1, t: 4, context: 16, heads: 2, kv: 1, d: 16, position: 14}, // two rows past the context
+	{b: 3, t: 8, context: 65, heads: 2, kv: 2, d: 32, position: 31, window: 16},
+	{b: 1, t: 16, context: 16, heads: 2, kv: 2, d: 33, position: 0},
+	{b: 1, t: 1, context: 200, heads: 8, kv: 2, d: 64, position: 199, window: 77, softcap: 5},
+	{b: 2, t: 32, context: 130, heads: 2, kv: 1, d: 64, position: 64},
+}
+
+// stale is what rows of a cache hold that no query may see.
+const stale = 1e4
+
+func (s cachedShape) test(g *generator) testCase {
+	c := kernels.CachedAttention{Heads: s.heads, KVHeads: s.kv, HeadDim: s.d, T: s.t, Context: s.context, Scale: 1 / math.Sqrt(float64(s.d)), Softcap: s.softcap, Window: s.window}
+	cache := func() tensor {
+		return g.floats([]int{s.b * s.context, s.kv * s.d}, func(i int) float64 {
+			if i/(s.kv*s.d)%s.context >= s.position+s.t {
+				return stale
+			}
+			return 1.5 * g.NormFloat64()
+		})
+	}
+	return testCase{name: fmt.Sprintf("%+v", s), call: c, terms: max(s.context, s.d), rounding: 24, magnitude: []float64{1},
+		in: []tensor{g.scaled(1.5, s.b*s.t, s.heads*s.d), cache(), cache(), integers(int32(s.position))}}
+}
+
+func cachedAttentionCases(g *generator) []testCase {
+	var all []testCase
+	for _, s := range cachedShapes {
+		all = append(all, s.test(g))
+	}
+	nan := cachedShape{b: 2, t: 2, context: 9, heads: 2, kv: 1, d: 8, position: 4}.test(g)
+	nan.name, nan.in[0] = "NaN in a query", nan.in[0].with(math.NaN(), 16+9)
+	all = append(all, nan)
+	for _, bad := range []int{-1, 9} {
+		c := cachedShape{b: 1, t: 2, context: 9, heads: 1, kv: 1, d: 4, position: bad}.test(g)
+		c.fails = []string{fmt.Sprint(bad), "9"}
+		all = append(all, c)
+	}
+	return all
+}
