@@ -202,6 +202,33 @@ func TestSlide(t *testing.T) {
 	}
 }
 
+// A text longer than the context keeps its numbering, by which random numbers are drawn.
+func TestPositionsGoOn(t *testing.T) {
+	c := variants()["learned"]
+	w := newWeights(t, c)
+	g, fresh := newGenerator(t, w, GeneratorOptions{}), newGenerator(t, w, GeneratorOptions{})
+	o := Options{Temperature: 2, Seed: 9, RepetitionPenalty: 1.5}
+	s := newSampler(t, o)
+	for _, prompt := range [][]int32{text(4, c.Vocab), text(c.Context+5, c.Vocab)} {
+		all := slices.Clone(prompt)
+		window := all[max(0, len(all)-c.Context):]
+		for i, id := range collect(t, g, prompt, 2*c.Context, o, 3) {
+			logits, err := fresh.Logits(window)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := s.Next(logits, window, 3, len(prompt)+i)
+			if err != nil || id != want {
+				t.Fatalf("prompt of %d: new id %d is %d, want %d (%v)", len(prompt), i, id, want, err)
+			}
+			if len(window) == c.Context {
+				window = window[c.Context/2:]
+			}
+			window = append(slices.Clone(window), id)
+		}
+	}
+}
+
 func TestSmallContexts(t *testing.T) {
 	for _, size := range []int{1, 2, 3} {
 		c := variants()["learned"]
