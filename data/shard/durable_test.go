@@ -15,11 +15,13 @@ type faulty struct {
 	disk
 	failAt, count int
 	dead          bool
+	log           []string // the operations
 }
 
 var errFault = errors.New("fault")
 
-func (f *faulty) next() error {
+func (f *faulty) next(operation string) error {
+	f.log = append(f.log, operation)
 	f.count++
 	if f.count == f.failAt || f.dead && f.count > f.failAt {
 		return errFault
@@ -28,7 +30,7 @@ func (f *faulty) next() error {
 }
 
 func (f *faulty) create(path string) (handle, error) {
-	if err := f.next(); err != nil {
+	if err := f.next("create"); err != nil {
 		return nil, err
 	}
 	h, err := f.disk.create(path)
@@ -36,21 +38,21 @@ func (f *faulty) create(path string) (handle, error) {
 }
 
 func (f *faulty) rename(from, to string) error {
-	if err := f.next(); err != nil {
+	if err := f.next("rename"); err != nil {
 		return err
 	}
 	return f.disk.rename(from, to)
 }
 
 func (f *faulty) remove(path string) error {
-	if err := f.next(); err != nil {
+	if err := f.next("remove"); err != nil {
 		return err
 	}
 	return f.disk.remove(path)
 }
 
 func (f *faulty) syncDir(path string) error {
-	if err := f.next(); err != nil {
+	if err := f.next("syncDir"); err != nil {
 		return err
 	}
 	return f.disk.syncDir(path)
@@ -63,7 +65,7 @@ type faultyHandle struct {
 
 // Write writes half of the bytes when it fails.
 func (h *faultyHandle) Write(b []byte) (int, error) {
-	if err := h.f.next(); err != nil {
+	if err := h.f.next("Write"); err != nil {
 		n, _ := h.handle.Write(b[:len(b)/2])
 		return n, err
 	}
@@ -71,14 +73,14 @@ func (h *faultyHandle) Write(b []byte) (int, error) {
 }
 
 func (h *faultyHandle) WriteAt(b []byte, off int64) (int, error) {
-	if err := h.f.next(); err != nil {
+	if err := h.f.next("WriteAt"); err != nil {
 		return 0, err
 	}
 	return h.handle.WriteAt(b, off)
 }
 
 func (h *faultyHandle) Sync() error {
-	if err := h.f.next(); err != nil {
+	if err := h.f.next("Sync"); err != nil {
 		return err
 	}
 	return h.handle.Sync()
@@ -86,7 +88,7 @@ func (h *faultyHandle) Sync() error {
 
 func (h *faultyHandle) Close() error {
 	h.handle.Close()
-	return h.f.next()
+	return h.f.next("Close")
 }
 
 // replace writes a shard of other ids over the one at path.
@@ -141,6 +143,27 @@ func TestFaultAtEveryOperation(t *testing.T) {
 				t.Errorf("operation %d failed unnoticed", failAt)
 			}
 		}
+	}
+}
+
+// TestOrderOfOperations: a name given before the bytes are on disk may stand for an empty file after a power failure.
+func TestOrderOfOperations(t *testing.T) {
+	f := &faulty{}
+	files = f
+	defer func() { files = disk{} }()
+	path := filepath.Join(t.TempDir(), "x")
+	if err := replace(path, some(10, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(f.log, " "); got != "create Write Write WriteAt Sync Close rename syncDir" {
+		t.Errorf("operations of a shard: %s", got)
+	}
+	f.log = nil
+	if err := WriteFile(path, []byte("content")); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(f.log, " "); got != "create Write Sync Close rename syncDir" {
+		t.Errorf("operations of a small file: %s", got)
 	}
 }
 

@@ -63,7 +63,6 @@ func TestMergingAgainstDirectReading(t *testing.T) {
 func directTrain(words map[string]int64, most int) (merges []pair, segmented map[string][]int32) {
 	segmented = map[string][]int32{}
 	spell := map[int32]string{}
-	taken := map[string]bool{}
 	for b := range 256 {
 		spell[int32(b)] = string([]byte{byte(b)})
 	}
@@ -82,8 +81,7 @@ func directTrain(words map[string]int64, most int) (merges []pair, segmented map
 		best, found := pair(0), false
 		for p, n := range counts {
 			left, right := p.ids()
-			token := spell[left] + spell[right]
-			if n < 2 || taken[token] || len(token) > maxTokenBytes {
+			if n < 2 || len(spell[left]+spell[right]) > maxTokenBytes {
 				continue
 			}
 			if !found || n > counts[best] || n == counts[best] && p < best {
@@ -96,7 +94,6 @@ func directTrain(words map[string]int64, most int) (merges []pair, segmented map
 		id := int32(256 + len(merges))
 		left, right := best.ids()
 		spell[id] = spell[left] + spell[right]
-		taken[spell[id]] = true
 		merges = append(merges, best)
 		for word, ids := range segmented {
 			segmented[word] = directMerge(mergeTable{best: id}, ids)
@@ -225,6 +222,10 @@ func TestWordCacheStartsAnew(t *testing.T) {
 		text.WriteByte(' ')
 	}
 	first := mustEncode(t, trained, text.String())
+	cache := trained.(*bpeTokenizer).pool.Get().(*wordCache)
+	if len(cache.words) > cachedWords || len(cache.ids) > cachedWords*cachedBytes {
+		t.Errorf("a cache of %d words and %d ids", len(cache.words), len(cache.ids))
+	}
 	if second := mustEncode(t, trained, text.String()); !slices.Equal(first, second) {
 		t.Error("the same text gives other ids the second time")
 	}

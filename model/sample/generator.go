@@ -169,13 +169,15 @@ func (g *Generator) readWindow(ctx context.Context) error {
 	return nil
 }
 
-// run feeds the tokens of the window from row at on, as many as the pass takes, and fetches the logits when they are the last.
+// run feeds the tokens of the window from row at on, as many as the pass takes, and fetches the logits when they are the last. A pass that
+// would reach past the context starts earlier instead and reads some tokens twice: every row has a place in the cache and a position.
 func (g *Generator) run(ctx context.Context, p *pass, at int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	at = min(at, g.config.Context-len(p.tokens))
 	end := min(at+len(p.tokens), len(g.window))
-	if err := p.run(g.window[at:end], at, g.config.Context); err != nil {
+	if err := p.run(g.window[at:end], at); err != nil {
 		return err
 	}
 	if end < len(g.window) {

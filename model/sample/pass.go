@@ -39,15 +39,14 @@ func newPass(net *model.Net, w *model.Weights, cache *exec.Slab) (*pass, error) 
 	return p, err
 }
 
-// run feeds 1 to T ids that follow at rows of the cache.
+// run feeds 1 to T ids that follow at rows of the cache; at+T is at most the context.
 //
 // Rows of the pass beyond the ids are padding. What they write to the cache is never seen: causality hides rows after the last id, and the
-// next pass starts by writing over them. Their positions are held inside the context, past which there is no row of RoPE's or the learned
-// table; rows of the cache past the context are dropped by the cache's kernels.
-func (p *pass) run(ids []int32, at, context int) error {
+// next pass starts by writing over them.
+func (p *pass) run(ids []int32, at int) error {
 	clear(p.tokens[copy(p.tokens, ids):])
 	for t := range p.positions {
-		p.positions[t] = int32(min(at+t, context-1))
+		p.positions[t] = int32(at + t)
 	}
 	p.position[0], p.row[0] = int32(at), int32(len(ids)-1)
 	for _, in := range p.inputs {
