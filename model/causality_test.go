@@ -1,15 +1,19 @@
 package model
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"prenorm/kernels"
 	"prenorm/kernels/ref"
 	"prenorm/model/block"
 	"prenorm/model/exec"
+	"prenorm/model/graph"
+	"prenorm/model/op"
 )
 
 // placed are the variants and one model for each placement.
@@ -141,5 +145,46 @@ func TestWindow(t *testing.T) {
 		if changed, want := !slices.Equal(row, before[i]), i >= 1 && i <= 1+c.Layers*(2-1); changed != want {
 			t.Errorf("row %d changed: %v, want %v", i, changed, want)
 		}
+	}
+}
+
+// TestPatterns wants lists of windows and of RoPE's bases to repeat over the layers from the first.
+func TestPatterns(t *testing.T) {
+	c := variants()["base"]
+	c.Layers, c.Attention.Window, c.Position.Theta = 5, []int{3, 2, 0}, []float64{10000, 1e6}
+	net, err := Build(c, Options{B: 1, T: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, n := range net.Graph.Expr().AllNodes() {
+		o, ok := n.Op().(*op.Op)
+		if !ok {
+			continue
+		}
+		for l, want := range []struct {
+			window int
+			theta  float64
+		}{{3, 10000}, {2, 1e6}, {0, 10000}, {3, 1e6}, {2, 10000}} {
+			layer := fmt.Sprintf("layers.%d.self_attn.", l)
+			if a, ok := o.Call().(kernels.Attention); ok && o.Path() == layer+"attention" {
+				found++
+				if a.Window != want.window {
+					t.Errorf("layer %d has the window %d, want %d", l, a.Window, want.window)
+				}
+			}
+			if o.Path() == layer+"q_rope" || o.Path() == layer+"k_rope" {
+				found++
+				table := n.Graph().From(n.ID())
+				for table.Next() {
+					if in := table.Node().(graph.Tensor); strings.HasPrefix(in.Name(), "rope.") && in.Name() != fmt.Sprintf("rope.theta=%g", want.theta) {
+						t.Errorf("layer %d reads the table %s, want that of %g", l, in.Name(), want.theta)
+					}
+				}
+			}
+		}
+	}
+	if found != 15 {
+		t.Errorf("%d nodes found, want 15", found)
 	}
 }
