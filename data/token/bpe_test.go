@@ -188,7 +188,8 @@ func TestLongRuns(t *testing.T) {
 	for i := range mixed {
 		mixed[i] = "acgt"[r.IntN(4)]
 	}
-	for _, text := range []string{strings.Repeat("a", 1<<20), string(mixed)} {
+	justTooLong := strings.Repeat(strings.Repeat("a", maxTokenBytes+1)+"\n", 4)
+	for _, text := range []string{strings.Repeat("a", 1<<20), justTooLong, string(mixed)} {
 		trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: 400}, one(text), nil)
 		if err != nil {
 			t.Fatal(err)

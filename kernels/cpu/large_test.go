@@ -36,7 +36,10 @@ func ids(r *rand.Rand, n, limit int) kernels.View {
 	return kernels.HostView(x, n)
 }
 
-// args gives a call fresh outputs and workspace; a call that updates in place gets copies of its inputs.
+// garbage is memory full of NaN.
+func garbage(bytes int) []byte { return slices.Repeat([]byte{0xff}, bytes) }
+
+// args gives a call outputs and workspace; a call that updates in place gets copies of its inputs.
 func args(be kernels.Backend, c kernels.Call, in []kernels.View) (kernels.Args, error) {
 	a := kernels.Args{In: slices.Clone(in)}
 	out, aux, err := c.Infer(in)
@@ -44,7 +47,7 @@ func args(be kernels.Backend, c kernels.Call, in []kernels.View) (kernels.Args, 
 		return a, err
 	}
 	for i, v := range out {
-		v.Host = make([]byte, v.Bytes())
+		v.Host = garbage(v.Bytes())
 		switch c.(type) {
 		case kernels.AdamW, kernels.SGD:
 			copy(v.Host, in[i].Host)
@@ -53,11 +56,11 @@ func args(be kernels.Backend, c kernels.Call, in []kernels.View) (kernels.Args, 
 		a.Out = append(a.Out, v)
 	}
 	for _, v := range aux {
-		v.Host = make([]byte, v.Bytes())
+		v.Host = garbage(v.Bytes())
 		a.Aux = append(a.Aux, v)
 	}
 	n, err := be.Workspace(c, a)
-	a.Work = kernels.HostView(make([]float64, (n+7)/8), (n+7)/8)
+	a.Work = kernels.View{Shape: []int{n}, DType: kernels.I8, Host: garbage(n)}
 	return a, err
 }
 
