@@ -123,7 +123,7 @@ func TestAccumulate(t *testing.T) {
 		for _, parts := range []int{2, 3} {
 			t.Run(fmt.Sprintf("%s/%d", name, parts), func(t *testing.T) {
 				one, many := stepper(t, ref.New(), small(), options(6, 1)), stepper(t, ref.New(), small(), options(6/parts, parts))
-				tolerance := 2e-6 // as in closeTo
+				tolerance := 2e-6              // as in closeTo
 				for number := range int64(2) { // the second step starts from gradients that are not zero
 					a, b := step(t, one, number+1, big), step(t, many, number+1, split(big, parts)...)
 					for _, f := range [][2]float64{{a.Loss, b.Loss}, {a.GradNorm, b.GradNorm}, {a.Clip, b.Clip}} {
