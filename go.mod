@@ -18,11 +18,6 @@ require (
 
 // Pinned because later versions need Go 1.26. Only its table of GPT-2's tokens is used, which is the same in all versions.
 require github.com/tiktoken-go/tokenizer v0.7.0
-require (
-	github.com/gofrs/flock v0.13.0
-	github.com/schollz/progressbar/v3 v3.19.1
-	golang.org/x/term v0.44.0
-)
 
 // Pinned because Gorgonia v0.9.18 pulls in a version that panics at start on Go 1.22 and newer.
 require go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 // indirect

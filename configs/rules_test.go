@@ -86,7 +86,7 @@ func TestRules(t *testing.T) {
 		{"train.optimizer.momentum=1", "train.optimizer.momentum: 1 is out of range (from 0 to below 1)"},
 		{"train.optimizer.weight_decay=-1", "train.optimizer.weight_decay: -1 is out of range (from 0 to 10)"},
 		{"train.schedule.kind=cosin", `train.schedule.kind: "cosin" is not known (did you mean cosine? allowed: constant, cosine, linear, wsd)`},
-		{"train.schedule.warmup=1001", "train.schedule.warmup: 1001 is more than steps 1000 (0 to 1000)"},
+		{"train.schedule.warmup=1001", "train.schedule.warmup: 1001 leaves none of 1000 steps at the full rate (0 to 999, or -1 for a tenth of the steps)"},
 		{"train.schedule.min=1.1", "train.schedule.min: 1.1 is out of range (from 0 to 1)"},
 		{"train.schedule.decay=0", "train.schedule.decay: 0 is out of range (above 0, up to 1)"},
 		{"train.schedule={kind: wsd, warmup: 801}  ; train.schedule.decay=0.2", "train.schedule.decay: 0.2 of 1000 steps and warmup 801 overlap (decay + warmup/steps is at most 1)"},

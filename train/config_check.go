@@ -59,12 +59,12 @@ func (c Config) checkSchedule(l *problem.List) {
 	l.OneOf("schedule.kind", s.Kind, schedule.Kinds()...)
 	l.Within("schedule.min", s.Min, share)
 	l.Within("schedule.decay", s.Decay, partOfRun)
-	l.Whole("schedule.warmup", s.Warmup, 0, maxSteps)
+	l.Whole("schedule.warmup", s.Warmup, -1, maxSteps)
 	if c.Steps < 1 || s.Warmup < 0 {
 		return
 	}
-	if s.Warmup > c.Steps {
-		l.Addf("schedule.warmup", "%d is more than steps %d (0 to %d)", s.Warmup, c.Steps, c.Steps)
+	if s.Warmup >= c.Steps {
+		l.Addf("schedule.warmup", "%d leaves none of %d steps at the full rate (0 to %d, or -1 for a tenth of the steps)", s.Warmup, c.Steps, c.Steps-1)
 		return
 	}
 	if falling := s.Decay * float64(c.Steps); s.Kind == "wsd" && partOfRun.Contains(s.Decay) && float64(s.Warmup)+falling > float64(c.Steps) {
