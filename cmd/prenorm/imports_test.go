@@ -24,9 +24,9 @@ var packages = map[string]string{
 	"configs":         "configs/problem data model train",
 	"configs/problem": "",
 
-	"data":         "configs/problem",
+	"data":         "configs/problem data/token",
 	"data/corpus":  "configs/problem data",
-	"data/token":   "configs/problem data",
+	"data/token":   "configs/problem",
 	"data/shard":   "configs/problem",
 	"data/batch":   "configs/problem",
 	"data/dataset": "configs/problem data data/batch data/corpus data/shard data/token",
