@@ -67,5 +67,6 @@ func (r Run) checkTokens(l *problem.List) {
 // Resolved returns r with the sizes that follow from others written out; see [prenorm/model.Config.Resolved].
 func (r Run) Resolved() Run {
 	r.Model = r.Model.Resolved()
+	r.Train = r.Train.Resolved()
 	return r
 }

@@ -60,7 +60,7 @@ var docs = map[string]string{
 	"train.optimizer.momentum":     "sgd's momentum",
 	"train.optimizer.weight_decay": "decoupled weight decay of the matrices",
 	"train.schedule.kind":          "course of the learning rate: constant, cosine, linear or wsd",
-	"train.schedule.warmup":        "steps of linear rise from 0",
+	"train.schedule.warmup":        "steps of linear rise from 0; -1 = a tenth of the steps, at most 100",
 	"train.schedule.min":           "the last rate as a share of lr",
 	"train.schedule.decay":         "wsd: the share of steps, at the end, in which the rate falls",
 	"train.clip":                   "largest norm of the whole gradient; 0 = no clipping",

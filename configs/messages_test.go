@@ -92,7 +92,6 @@ workers: !foo 3
 		`run.yaml:28: checkpoint: is a list, want a section (keys: every, keep)`,
 		`run.yaml:29: workers: has the tag !foo, which is not read here (remove it)`,
 		`run.yaml: model.position.scaling.original: 0 is no context and kind yarn needs the one from before scaling (try 128)`,
-		`run.yaml: train.schedule.warmup: 100 is more than steps 10 (0 to 10)`,
 		`--set model.heds=3: unknown key (did you mean model.heads?)`,
 		`--set train.optimizer={eps: 2, foo: 1}: train.optimizer.foo: unknown key (allowed: kind, lr, betas, eps, momentum, weight_decay)`,
 		`--set model.attention.window=[1, -1]: value 2: -1 is out of range (0 to 1048576)`,

@@ -122,7 +122,6 @@ func TestWarnings(t *testing.T) {
 		{"train:\n  steps: 100\n  eval: {every: 250}\ncheckpoint: {every: 101}\n", []string{"train.sample.every=300"}, []string{
 			"run.yaml:3: train.eval.every: 250 is longer than the run of 100 steps, so it happens at the end only",
 			"run.yaml:4: checkpoint.every: 101 is longer than the run of 100 steps, so it happens at the end only",
-			"run.yaml: train.schedule.warmup: 100 is more than half of the run's 100 steps",
 			"--set train.sample.every=300: 300 is longer than the run of 100 steps, so it happens at the end only",
 		}},
 		{"train:\n  optimizer: {kind: sgd, betas: [0.9, 0.99], momentum: 0.9}\ndata: {tokenizer: {kind: char, vocab: 5000}}", nil, []string{

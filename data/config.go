@@ -2,13 +2,15 @@
 // corpus (files to documents), token (documents to ids), shard (ids on disk), batch (ids to [B, T]).
 package data
 
+import "prenorm/data/token"
+
 // Config is the section `data:` of a run file.
 type Config struct {
-	Train     []string  `yaml:"train"`        // files, globs, folders or "-" for standard input; $VARS are expanded, $GOROOT always
-	Val       Val       `yaml:"val"`          // where the validation documents come from
-	Tokenizer Tokenizer `yaml:"tokenizer"`    //
-	Invalid   string    `yaml:"invalid_utf8"` // fail | replace (by U+FFFD)
-	Cache     string    `yaml:"cache"`        // folder of token shards; "" = beside the run folder
+	Train     []string     `yaml:"train"`        // files, globs, folders or "-" for standard input; $VARS are expanded, $GOROOT always
+	Val       Val          `yaml:"val"`          // where the validation documents come from
+	Tokenizer token.Config `yaml:"tokenizer"`    // how it becomes ids
+	Invalid   string       `yaml:"invalid_utf8"` // fail | replace (by U+FFFD)
+	Cache     string       `yaml:"cache"`        // folder of token shards; "" = beside the run folder
 }
 
 // Val says how validation text is set apart from training text.
@@ -18,19 +20,11 @@ type Val struct {
 	By       string   `yaml:"by"`       // auto (end for one document, hash for several) | end (the last part of the text) | hash (whole documents, by the hash of their text)
 }
 
-// Tokenizer chooses a tokenizer of package token's registry.
-type Tokenizer struct {
-	Kind    string `yaml:"kind"`    // byte | char | bpe | gpt2
-	Vocab   int    `yaml:"vocab"`   // size to train to (bpe)
-	Unknown string `yaml:"unknown"` // char: fail (an unknown character is an error) | unk (it becomes <unk>)
-	File    string `yaml:"file"`    // an existing tokenizer file in place of training one
-}
-
 // Default is what a run file is decoded onto.
 func Default() Config {
 	return Config{
 		Val:       Val{Fraction: 0.1, By: "auto"},
-		Tokenizer: Tokenizer{Kind: "bpe", Vocab: 1024, Unknown: "fail"},
+		Tokenizer: token.DefaultConfig(),
 		Invalid:   "fail",
 	}
 }

@@ -6,16 +6,8 @@ import (
 
 // The words that a run file may use.
 var (
-	byKinds        = []string{"auto", "end", "hash"}
-	tokenizerKinds = []string{"byte", "char", "bpe", "gpt2"}
-	unknownKinds   = []string{"fail", "unk"}
-	invalidKinds   = []string{"fail", "replace"}
-)
-
-// The smallest trained vocabulary is every byte, the separator and one merge.
-const (
-	minBPE = 258
-	maxBPE = 1 << 20
+	byKinds      = []string{"auto", "end", "hash"}
+	invalidKinds = []string{"fail", "replace"}
 )
 
 // Problems returns every rule of the section `data:` that c breaks. Keys are relative to the section. A missing data.train is none: what
@@ -28,11 +20,7 @@ func (c Config) Problems() problem.List {
 		l.Addf("val.fraction", "%s is out of range (%s, or name separate files in val.files)", problem.Number(c.Val.Fraction), fraction)
 	}
 	l.OneOf("val.by", c.Val.By, byKinds...)
-	l.OneOf("tokenizer.kind", c.Tokenizer.Kind, tokenizerKinds...)
-	if c.Tokenizer.Kind == "bpe" && c.Tokenizer.File == "" {
-		l.Whole("tokenizer.vocab", c.Tokenizer.Vocab, minBPE, maxBPE)
-	}
-	l.OneOf("tokenizer.unknown", c.Tokenizer.Unknown, unknownKinds...)
+	l = append(l, c.Tokenizer.Problems().Under("tokenizer")...)
 	l.OneOf("invalid_utf8", c.Invalid, invalidKinds...)
 	return l
 }
@@ -44,19 +32,6 @@ func (c Config) NeedsData() problem.List {
 		l.Addf("train", "names no text (a file, glob, folder or \"-\"; --set data.train=PATH)")
 	}
 	return l
-}
-
-// KnownVocab returns the vocabulary size that the configuration alone settles, or 0 where it depends on the text or on a file.
-func (t Tokenizer) KnownVocab() int {
-	switch {
-	case t.Kind == "byte":
-		return 256
-	case t.Kind == "gpt2":
-		return 50257
-	case t.Kind == "bpe" && t.File == "":
-		return t.Vocab
-	}
-	return 0
 }
 
 func noEmpty(l *problem.List, key string, paths []string) {

@@ -83,7 +83,8 @@ type Rope struct{ Inverse bool }
 
 // Attention is y[N,H*D] <- q[N,H*D], k[N,KV*D], v[N,KV*D], and optionally documents[N]: causal attention inside each of the N/T
 // sequences of T rows (Vaswani et al., arXiv 1706.03762). Query head h reads key head h/(Heads/KVHeads) (grouped queries, arXiv
-// 2305.13245). Row i sees row j of the same sequence if j <= i, i-j < Window (when Window > 0), and documents[j] == documents[i].
+// 2305.13245). Row i sees row j of the same sequence if j <= i, i-j < Window (when Window > 0), and documents[j] == documents[i]
+// (any ids, which may come back).
 //
 //	s = Scale q·k;  s = Softcap tanh(s/Softcap) when Softcap > 0;  y = softmax(s) v
 //
@@ -106,11 +107,12 @@ type AttentionGrad struct {
 }
 
 // CacheWrite is cache' <- cache[B*Context,C], new[B*T,C], position[1]: rows position … position+T-1 of each sequence of the cache are set
-// from new; rows past Context are dropped. Out[0] may be (and in a program always is) the memory of cache.
+// from new; rows past Context are dropped. A position outside [0, Context) is an error of the launch. Out[0] may be (and in a program always is) the memory of cache.
 type CacheWrite struct{ T, Context int }
 
 // CachedAttention is y[B*T,H*D] <- q[B*T,H*D], k[B*Context,KV*D], v[B*Context,KV*D], position[1]: as [Attention], for T new rows at
-// positions position+t whose keys and values are already in the cache; row t sees cache rows j <= position+t inside its window.
+// positions position+t whose keys and values are already in the cache; row t sees cache rows j <= position+t inside its window, of those that
+// there are; a row that sees none is zero. A position outside [0, Context) is an error of the launch.
 type CachedAttention struct {
 	Heads, KVHeads, HeadDim int
 	T, Context              int

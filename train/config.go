@@ -27,7 +27,7 @@ type Optimizer struct {
 // Schedule chooses the learning rate's course, of train/schedule's registry.
 type Schedule struct {
 	Kind   string  `yaml:"kind"`   // constant | cosine | linear | wsd
-	Warmup int     `yaml:"warmup"` // steps of linear rise from 0
+	Warmup int     `yaml:"warmup"` // steps of linear rise from 0; -1 = a tenth of the steps, at most 100
 	Min    float64 `yaml:"min"`    // the last rate as a share of lr
 	Decay  float64 `yaml:"decay"`  // wsd: the share of steps, at the end, that the rate falls in
 }
@@ -63,7 +63,7 @@ func Default() Config {
 	return Config{
 		Steps: 1000, Batch: 16, Accumulate: 1,
 		Optimizer: Optimizer{Kind: "adamw", LR: 1e-3, Betas: []float64{0.9, 0.95}, Eps: 1e-8, WeightDecay: 0.1},
-		Schedule:  Schedule{Kind: "cosine", Warmup: 100, Min: 0.1, Decay: 0.2},
+		Schedule:  Schedule{Kind: "cosine", Warmup: -1, Min: 0.1, Decay: 0.2},
 		Clip:      1,
 		Eval:      Eval{Every: 250},
 		Sample:    Sample{Every: 0, Tokens: 64, Temperature: 0.8, TopK: 50},
@@ -73,3 +73,11 @@ func Default() Config {
 
 // DefaultCheckpoint is what `checkpoint:` is decoded onto.
 func DefaultCheckpoint() Checkpoint { return Checkpoint{Every: 250, Keep: 3} }
+
+// Resolved fills in what is left to a rule.
+func (c Config) Resolved() Config {
+	if c.Schedule.Warmup < 0 {
+		c.Schedule.Warmup = min(c.Steps/10, 100)
+	}
+	return c
+}

@@ -4,12 +4,8 @@ import (
 	"math"
 
 	"prenorm/configs/problem"
-)
-
-// The words that a run file may use.
-var (
-	optimizerKinds = []string{"adamw", "sgd"}
-	scheduleKinds  = []string{"constant", "cosine", "linear", "wsd"}
+	"prenorm/train/optim"
+	"prenorm/train/schedule"
 )
 
 const (
@@ -43,7 +39,7 @@ func (c Config) Problems() problem.List {
 }
 
 func (o Optimizer) check(l *problem.List) {
-	l.OneOf("optimizer.kind", o.Kind, optimizerKinds...)
+	l.OneOf("optimizer.kind", o.Kind, optim.Kinds()...)
 	l.Within("optimizer.lr", o.LR, problem.Interval{Low: 0, High: 10, OpenLow: true})
 	if len(o.Betas) != 2 {
 		l.Addf("optimizer.betas", "wants exactly two values, such as [0.9, 0.95], not %d", len(o.Betas))
@@ -60,15 +56,15 @@ func (o Optimizer) check(l *problem.List) {
 
 func (c Config) checkSchedule(l *problem.List) {
 	s := c.Schedule
-	l.OneOf("schedule.kind", s.Kind, scheduleKinds...)
+	l.OneOf("schedule.kind", s.Kind, schedule.Kinds()...)
 	l.Within("schedule.min", s.Min, share)
 	l.Within("schedule.decay", s.Decay, partOfRun)
-	l.Whole("schedule.warmup", s.Warmup, 0, maxSteps)
+	l.Whole("schedule.warmup", s.Warmup, -1, maxSteps)
 	if c.Steps < 1 || s.Warmup < 0 {
 		return
 	}
-	if s.Warmup > c.Steps {
-		l.Addf("schedule.warmup", "%d is more than steps %d (0 to %d)", s.Warmup, c.Steps, c.Steps)
+	if s.Warmup >= c.Steps {
+		l.Addf("schedule.warmup", "%d leaves none of %d steps at the full rate (0 to %d, or -1 for a tenth of the steps)", s.Warmup, c.Steps, c.Steps-1)
 		return
 	}
 	if falling := s.Decay * float64(c.Steps); s.Kind == "wsd" && partOfRun.Contains(s.Decay) && float64(s.Warmup)+falling > float64(c.Steps) {

@@ -50,7 +50,7 @@ func stepper(t *testing.T, be kernels.Backend, c model.Config, o StepOptions) *S
 }
 
 // data is a batch of size sequences whose targets are ignored where ignore says so.
-func data(size int, ignore func(row int) bool) *batch.Batch {
+func testBatches(size int, ignore func(row int) bool) *batch.Batch {
 	b := &batch.Batch{B: size, T: 5}
 	for i := range size * 5 {
 		target := int32((i*5 + 1) % 23)
@@ -119,11 +119,11 @@ func TestAccumulate(t *testing.T) {
 		"uneven":                func(i int) bool { return i < 13 && i%4 != 0 },
 		"a whole micro ignored": func(i int) bool { return i >= 20 },
 	} {
-		big := data(6, ignore)
+		big := testBatches(6, ignore)
 		for _, parts := range []int{2, 3} {
 			t.Run(fmt.Sprintf("%s/%d", name, parts), func(t *testing.T) {
 				one, many := stepper(t, ref.New(), small(), options(6, 1)), stepper(t, ref.New(), small(), options(6/parts, parts))
-				tolerance := 2e-6 // as in closeTo
+				tolerance := 2e-6              // as in closeTo
 				for number := range int64(2) { // the second step starts from gradients that are not zero
 					a, b := step(t, one, number+1, big), step(t, many, number+1, split(big, parts)...)
 					for _, f := range [][2]float64{{a.Loss, b.Loss}, {a.GradNorm, b.GradNorm}, {a.Clip, b.Clip}} {
@@ -146,7 +146,7 @@ func TestAccumulate(t *testing.T) {
 
 // TestLossIsMeanOverTargets holds the loss against the mean of those of the sequences alone.
 func TestLossIsMeanOverTargets(t *testing.T) {
-	big := data(3, func(i int) bool { return i < 4 || i == 7 }) // 1, 4 and 5 targets
+	big := testBatches(3, func(i int) bool { return i < 4 || i == 7 }) // 1, 4 and 5 targets
 	whole := step(t, stepper(t, ref.New(), small(), options(1, 3)), 1, split(big, 3)...)
 	sum, n := 0.0, 0.0
 	for _, one := range split(big, 3) {
@@ -162,7 +162,7 @@ func TestLossIsMeanOverTargets(t *testing.T) {
 // TestAllIgnored wants a batch without targets to have loss zero and gradients of zero.
 func TestAllIgnored(t *testing.T) {
 	s := stepper(t, ref.New(), small(), options(2, 1))
-	if r := step(t, s, 1, data(2, func(int) bool { return true })); r.Loss != 0 || r.GradNorm != 0 || r.Clip != 1 || !r.Finite() {
+	if r := step(t, s, 1, testBatches(2, func(int) bool { return true })); r.Loss != 0 || r.GradNorm != 0 || r.Clip != 1 || !r.Finite() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -177,7 +177,7 @@ func TestNotFinite(t *testing.T) {
 					o := options(1, 2)
 					o.Optimizer.Kind, o.Optimizer.Momentum, o.Clip = kind, 0.9, clip
 					s := stepper(t, ref.New(), small(), o)
-					micros := split(data(2, func(int) bool { return false }), 2)
+					micros := split(testBatches(2, func(int) bool { return false }), 2)
 					before := s.state()
 					if r := step(t, s, 1, micros...); !r.Finite() {
 						t.Fatalf("the first step gives %+v", r)
@@ -215,8 +215,8 @@ func TestDropoutRepeats(t *testing.T) {
 		step(t, s, number, micros...)
 		return slices.Clone(s.grads.All().F32())
 	}
-	d := data(2, func(int) bool { return false })
-	none := data(2, func(int) bool { return true })
+	d := testBatches(2, func(int) bool { return false })
+	none := testBatches(2, func(int) bool { return true })
 	first := grads(1, 1, d, none)
 	if !equalBits(first, grads(1, 1, d, none)) {
 		t.Error("the same step twice gives different gradients")
@@ -232,7 +232,7 @@ func TestDropoutRepeats(t *testing.T) {
 
 // TestGivenUp wants a step that does not end to leave weights and moments as they were, and the next one to be right.
 func TestGivenUp(t *testing.T) {
-	micros := split(data(4, func(int) bool { return false }), 2)
+	micros := split(testBatches(4, func(int) bool { return false }), 2)
 	clean := stepper(t, ref.New(), small(), options(2, 2))
 	want := step(t, clean, 1, micros...)
 	s := stepper(t, ref.New(), small(), options(2, 2))
@@ -242,7 +242,7 @@ func TestGivenUp(t *testing.T) {
 	if _, err := s.Step(ended, 1, 1e-2, micros); err != context.Canceled {
 		t.Errorf("a step whose context has ended gives the error %v", err)
 	}
-	broken := data(2, func(int) bool { return false })
+	broken := testBatches(2, func(int) bool { return false })
 	broken.Targets[3] = 23
 	short := &batch.Batch{B: 1, T: 5, Inputs: broken.Inputs[:5], Targets: broken.Targets[:5]}
 	for words, wrong := range map[string][]*batch.Batch{
@@ -269,7 +269,7 @@ func TestDecay(t *testing.T) {
 	o.Optimizer.WeightDecay = 0.5
 	s := stepper(t, ref.New(), c, o)
 	before := s.state()[0]
-	step(t, s, 1, data(2, func(int) bool { return true }))
+	step(t, s, 1, testBatches(2, func(int) bool { return true }))
 	seen := map[bool]int{}
 	for i, p := range s.weights.Table {
 		v := s.weights.Slab.View(i).F32()
@@ -301,7 +301,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 	c.Dropout = 0.1
 	for _, accumulate := range []int{1, 2} {
 		s := stepper(t, ref.New(), c, options(2, accumulate))
-		micros := split(data(2*accumulate, func(int) bool { return false }), accumulate)
+		micros := split(testBatches(2*accumulate, func(int) bool { return false }), accumulate)
 		ctx, number := context.Background(), int64(0)
 		n := testing.AllocsPerRun(10, func() {
 			number++
@@ -343,7 +343,8 @@ func (b *counting) Workspace(c kernels.Call, a kernels.Args) (int, error) {
 	if c.Kernel() == b.lacks {
 		return 0, fmt.Errorf("no kernel for %q", b.lacks)
 	}
-	return b.Backend.Workspace(c, a)
+	n, err := b.Backend.Workspace(c, a)
+	return n + 64, err // every call wants workspace, so that all of it is counted
 }
 
 // TestLackingBackend wants a stepper that cannot be made to name the kernel and to give back what it took; where the model's own program

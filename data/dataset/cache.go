@@ -209,7 +209,7 @@ func (b *builder) savedTokenizer(prefix string) token.Tokenizer {
 }
 
 // newTokenizer trains a tokenizer on the training text and keeps it.
-func (b *builder) newTokenizer(settings data.Tokenizer, prefix string) (token.Tokenizer, error) {
+func (b *builder) newTokenizer(settings token.Config, prefix string) (token.Tokenizer, error) {
 	texts := func(yield func([]byte, error) bool) {
 		for d, err := range b.documents(corpus.Train) {
 			if !yield(d.Text, err) {

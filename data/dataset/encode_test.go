@@ -155,7 +155,7 @@ func TestEncodeFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.txt", "\xEF\xBB\xBFabc")
 	write(t, "b.md", "x\xFFz")
-	tok, err := token.New(data.Tokenizer{Kind: "byte"}, nil, nil)
+	tok, err := token.New(token.Config{Kind: "byte"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

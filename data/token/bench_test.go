@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"prenorm/data"
 )
 
 // opticks is the longest plain text that every Go installation has: Newton's Opticks, 567 kB.
@@ -28,7 +26,7 @@ func BenchmarkTrainBPE(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				if _, err := New(data.Tokenizer{Kind: "bpe", Vocab: c.vocab}, one(string(text)), nil); err != nil {
+				if _, err := New(Config{Kind: "bpe", Vocab: c.vocab}, one(string(text)), nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -40,7 +38,7 @@ func BenchmarkEncode(b *testing.B) {
 	text := opticks(b)
 	for _, kind := range Kinds() {
 		b.Run(kind, func(b *testing.B) {
-			tokenizer, err := New(data.Tokenizer{Kind: kind, Vocab: 1024}, one(string(text)), nil)
+			tokenizer, err := New(Config{Kind: kind, Vocab: 1024}, one(string(text)), nil)
 			if err != nil {
 				b.Fatal(err)
 			}

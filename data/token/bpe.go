@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"prenorm/data"
+	"prenorm/configs/problem"
 )
 
 const (
@@ -13,8 +13,16 @@ const (
 )
 
 func init() {
-	Register(kindBPE, Maker{New: trainBPE, Unmarshal: unmarshalBPE})
+	Register(kindBPE, Maker{
+		New:        trainBPE,
+		Unmarshal:  unmarshalBPE,
+		Check:      func(cfg Config, l *problem.List) { l.Whole("vocab", cfg.Vocab, minBPE, maxVocab) },
+		KnownVocab: func(cfg Config) int { return cfg.Vocab },
+	})
 }
+
+// minBPE is the smallest trained vocabulary: every byte, one merge and the separator.
+const minBPE = 258
 
 // bpeTokenizer is a byte-level BPE vocabulary trained on the run's own text: ids 0 to 255 are the bytes, then come the merges in the
 // order they were learned (see [trainMerges]), and the last id is the separator <|endoftext|>.
@@ -30,8 +38,8 @@ type bpeFile struct {
 	Merges [][]int32 `json:"merges"` // [left id, right id] of id 256, 257, ...
 }
 
-func trainBPE(cfg data.Tokenizer, texts Texts, progress Progress) (Tokenizer, error) {
-	if cfg.Vocab < 258 || cfg.Vocab > maxVocab {
+func trainBPE(cfg Config, texts Texts, progress Progress) (Tokenizer, error) {
+	if cfg.Vocab < minBPE || cfg.Vocab > maxVocab {
 		return nil, fmt.Errorf("vocab is %d, must be from 258 (256 bytes, one merge, the separator) to %d", cfg.Vocab, maxVocab)
 	}
 	words, err := countWords(texts, progress)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"prenorm/data"
 )
 
 // directMerge merges the leftmost pair of the lowest id, one at a time, until there is none.
@@ -63,7 +61,6 @@ func TestMergingAgainstDirectReading(t *testing.T) {
 func directTrain(words map[string]int64, most int) (merges []pair, segmented map[string][]int32) {
 	segmented = map[string][]int32{}
 	spell := map[int32]string{}
-	taken := map[string]bool{}
 	for b := range 256 {
 		spell[int32(b)] = string([]byte{byte(b)})
 	}
@@ -82,8 +79,7 @@ func directTrain(words map[string]int64, most int) (merges []pair, segmented map
 		best, found := pair(0), false
 		for p, n := range counts {
 			left, right := p.ids()
-			token := spell[left] + spell[right]
-			if n < 2 || taken[token] || len(token) > maxTokenBytes {
+			if n < 2 || len(spell[left]+spell[right]) > maxTokenBytes {
 				continue
 			}
 			if !found || n > counts[best] || n == counts[best] && p < best {
@@ -96,7 +92,6 @@ func directTrain(words map[string]int64, most int) (merges []pair, segmented map
 		id := int32(256 + len(merges))
 		left, right := best.ids()
 		spell[id] = spell[left] + spell[right]
-		taken[spell[id]] = true
 		merges = append(merges, best)
 		for word, ids := range segmented {
 			segmented[word] = directMerge(mergeTable{best: id}, ids)
@@ -121,7 +116,7 @@ func TestTrainingAgainstRecounting(t *testing.T) {
 			text.WriteString(strings.Repeat(word, times))
 		}
 		want, segmented := directTrain(words, 60)
-		trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: 257 + 60}, one(text.String()), nil)
+		trained, err := New(Config{Kind: "bpe", Vocab: 257 + 60}, one(text.String()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +137,7 @@ func TestTrainingAgainstRecounting(t *testing.T) {
 // TestTrainingByHand is worked out on paper. Words: "low" 3, " low" 2, " lower" 1. Pairs: lo 6, ow 6, " l" 3, we 1, er 1. The tie of
 // lo (108, 111) and ow (111, 119) goes to lo = 256; then (256, w) 6 = 257; then (space, 257) 3 = 258. Nothing else occurs twice.
 func TestTrainingByHand(t *testing.T) {
-	trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: 5000}, one("low low", "low low lower", "low"), nil)
+	trained, err := New(Config{Kind: "bpe", Vocab: 5000}, one("low low", "low low lower", "low"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +155,7 @@ func TestTrainingByHand(t *testing.T) {
 
 func TestTrainingStopsAtTheVocabulary(t *testing.T) {
 	for _, vocab := range []int{258, 259, 280} {
-		trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: vocab}, one(strings.Repeat(sample, 4)), nil)
+		trained, err := New(Config{Kind: "bpe", Vocab: vocab}, one(strings.Repeat(sample, 4)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +168,7 @@ func TestTrainingStopsAtTheVocabulary(t *testing.T) {
 func TestTrainingReportsProgress(t *testing.T) {
 	var reports []string
 	text := strings.Repeat(sample, 1+(2<<20)/len(sample))
-	_, err := New(data.Tokenizer{Kind: "bpe", Vocab: 260}, one(text), func(done, total int64) {
+	_, err := New(Config{Kind: "bpe", Vocab: 260}, one(text), func(done, total int64) {
 		if total == 0 {
 			done >>= 20
 		}
@@ -191,8 +186,9 @@ func TestLongRuns(t *testing.T) {
 	for i := range mixed {
 		mixed[i] = "acgt"[r.IntN(4)]
 	}
-	for _, text := range []string{strings.Repeat("a", 1<<20), string(mixed)} {
-		trained, err := New(data.Tokenizer{Kind: "bpe", Vocab: 400}, one(text), nil)
+	justTooLong := strings.Repeat(strings.Repeat("a", maxTokenBytes+1)+"\n", 4)
+	for _, text := range []string{strings.Repeat("a", 1<<20), justTooLong, string(mixed)} {
+		trained, err := New(Config{Kind: "bpe", Vocab: 400}, one(text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,6 +221,10 @@ func TestWordCacheStartsAnew(t *testing.T) {
 		text.WriteByte(' ')
 	}
 	first := mustEncode(t, trained, text.String())
+	cache := trained.(*bpeTokenizer).pool.Get().(*wordCache)
+	if len(cache.words) > cachedWords || len(cache.ids) > cachedWords*cachedBytes {
+		t.Errorf("a cache of %d words and %d ids", len(cache.words), len(cache.ids))
+	}
 	if second := mustEncode(t, trained, text.String()); !slices.Equal(first, second) {
 		t.Error("the same text gives other ids the second time")
 	}

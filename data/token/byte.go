@@ -3,15 +3,14 @@ package token
 import (
 	"fmt"
 	"slices"
-
-	"prenorm/data"
 )
 
 const kindByte = "byte"
 
 func init() {
 	Register(kindByte, Maker{
-		New: func(data.Tokenizer, Texts, Progress) (Tokenizer, error) { return byteTokenizer{}, nil },
+		New:        func(Config, Texts, Progress) (Tokenizer, error) { return byteTokenizer{}, nil },
+		KnownVocab: func(Config) int { return byteTokenizer{}.Vocab() },
 		Unmarshal: func(file []byte) (Tokenizer, error) {
 			var f header
 			if err := decodeStrict(file, &f); err != nil {

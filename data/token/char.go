@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
-
-	"prenorm/data"
 )
 
 const kindChar = "char"
@@ -34,7 +32,7 @@ type charFile struct {
 	Alphabet []rune `json:"alphabet"`
 }
 
-func trainChar(cfg data.Tokenizer, texts Texts, progress Progress) (Tokenizer, error) {
+func trainChar(cfg Config, texts Texts, progress Progress) (Tokenizer, error) {
 	unknown := cfg.Unknown
 	if unknown == "" {
 		unknown = "fail"

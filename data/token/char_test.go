@@ -3,13 +3,11 @@ package token
 import (
 	"slices"
 	"testing"
-
-	"prenorm/data"
 )
 
 func newCharOf(t *testing.T, unknown string, texts ...string) Tokenizer {
 	t.Helper()
-	c, err := New(data.Tokenizer{Kind: "char", Unknown: unknown}, one(texts...), nil)
+	c, err := New(Config{Kind: "char", Unknown: unknown}, one(texts...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +39,7 @@ func TestCharNamesTheUnknownCharacter(t *testing.T) {
 			t.Errorf("%q: dst is %d after an error", text, dst)
 		}
 	}
-	_, err := New(data.Tokenizer{Kind: "char", Unknown: "fail"}, one("fine", "ab\xfec"), nil)
+	_, err := New(Config{Kind: "char", Unknown: "fail"}, one("fine", "ab\xfec"), nil)
 	wantError(t, err, "text 2", "byte 2", "0xfe", "invalid_utf8: replace")
 }
 

@@ -9,8 +9,6 @@ import (
 	"sync"
 
 	"github.com/tiktoken-go/tokenizer/codec"
-
-	"prenorm/data"
 )
 
 const (
@@ -24,10 +22,14 @@ const (
 
 func init() {
 	Register(kindGPT2, Maker{
-		New:       func(data.Tokenizer, Texts, Progress) (Tokenizer, error) { return openGPT2() },
-		Unmarshal: unmarshalGPT2,
+		New:        func(Config, Texts, Progress) (Tokenizer, error) { return openGPT2() },
+		Unmarshal:  unmarshalGPT2,
+		KnownVocab: func(Config) int { return gpt2Vocab },
 	})
 }
+
+// gpt2Vocab is the size of GPT-2's vocabulary.
+const gpt2Vocab = 50257
 
 // gpt2Tokenizer is the vocabulary of GPT-2 (Radford et al. 2019): 50257 ids, the last of which is the separator <|endoftext|>. The
 // table comes from a library; encoding is ours, because that library replaces invalid UTF-8 where a byte-level vocabulary can express it.

@@ -7,13 +7,11 @@ import (
 	"testing"
 
 	"github.com/tiktoken-go/tokenizer/codec"
-
-	"prenorm/data"
 )
 
 func newGPT2(t testing.TB) Tokenizer {
 	t.Helper()
-	g, err := New(data.Tokenizer{Kind: "gpt2"}, nil, nil)
+	g, err := New(Config{Kind: "gpt2"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

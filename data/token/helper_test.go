@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"prenorm/data"
 )
 
 // sample has every class of character, contractions, runs of white space and characters of one to four bytes.
@@ -33,7 +31,7 @@ func buildAll(t testing.TB) map[string]Tokenizer {
 			if kind == kindChar {
 				name += "-" + unknown
 			}
-			cfg := data.Tokenizer{Kind: kind, Vocab: 300, Unknown: unknown}
+			cfg := Config{Kind: kind, Vocab: 300, Unknown: unknown}
 			tokenizer, err := New(cfg, one(strings.Repeat(sample, 3)), nil)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
-	"prenorm/data"
+	"prenorm/configs/problem"
 )
 
 // Progress tells how far training has come. While texts are read, done is the number of bytes so far and total is 0 (the end is not
@@ -23,9 +23,13 @@ type Progress = func(done, total int64)
 type Maker struct {
 	// New trains the tokenizer that cfg asks for, or builds it without reading texts where the kind needs no training. The slices
 	// that texts yields may be reused by it from one text to the next. It returns the first error of texts.
-	New func(cfg data.Tokenizer, texts Texts, progress Progress) (Tokenizer, error)
+	New func(cfg Config, texts Texts, progress Progress) (Tokenizer, error)
 	// Unmarshal reads the kind's own file. Format, version and kind have been checked.
 	Unmarshal func(file []byte) (Tokenizer, error)
+	// Check adds what is wrong with the kind's own settings. It may be nil.
+	Check func(cfg Config, l *problem.List)
+	// KnownVocab is the vocabulary that the settings alone decide, 0 where the text does. It may be nil.
+	KnownVocab func(cfg Config) int
 }
 
 var makers = map[string]Maker{}
@@ -51,7 +55,7 @@ func Kinds() []string {
 // New trains or builds the tokenizer that cfg asks for. When cfg.File is set, that file is loaded instead; it says itself what kind it
 // is, so the other settings and texts are not looked at. Texts and progress may be nil where nothing is trained. The result depends
 // on the multiset of texts only, not on their order.
-func New(cfg data.Tokenizer, texts Texts, progress func(done, total int64)) (Tokenizer, error) {
+func New(cfg Config, texts Texts, progress func(done, total int64)) (Tokenizer, error) {
 	if cfg.File != "" {
 		return Load(cfg.File)
 	}

@@ -3,6 +3,7 @@ package token
 import (
 	"errors"
 	"math"
+	"slices"
 )
 
 // progressBytes is how much text is read between two reports of progress.
@@ -59,8 +60,7 @@ type trainer struct {
 	pairs  map[pair]*occurrences
 	queue  heap[count]
 	fresh  []pair // first seen in the merge at hand
-	tokens map[string]struct{}
-	spell  []string // by id
+	bytes  []int  // of each id's token
 }
 
 const gap = -1
@@ -88,7 +88,10 @@ func (c count) before(d count) bool {
 
 // trainMerges learns up to most merges: at each step the pair that occurs most often, ties broken by smaller ids (see
 // [count.before]), is merged everywhere. It stops early when no pair occurs minFrequency times. A pair whose token would be longer
-// than maxTokenBytes, or be spelled like an older one, is left alone. The cost of a merge is that of its own occurrences.
+// than maxTokenBytes is left alone. The cost of a merge is that of its own occurrences.
+//
+// No two merges spell the same token: no merge reaches across the ends of a pair, so earlier merges treated its bytes as they would
+// have treated them alone, and an older token of these bytes would stand there already.
 func trainMerges(c *wordCounts, byteID [256]int32, most int, progress Progress) ([]pair, error) {
 	t, err := newTrainer(c, byteID)
 	if err != nil {
@@ -106,9 +109,12 @@ func trainMerges(c *wordCounts, byteID [256]int32, most int, progress Progress) 
 			t.queue.push(count{now, best.pair})
 			continue
 		}
-		if !t.spellNew(best.pair) {
+		left, right := best.pair.ids()
+		size := t.bytes[left] + t.bytes[right]
+		if size > maxTokenBytes {
 			continue
 		}
+		t.bytes = append(t.bytes, size)
 		t.merge(best.pair, int32(256+len(merges)))
 		merges = append(merges, best.pair)
 		progress(int64(len(merges)), int64(most))
@@ -126,10 +132,7 @@ func newTrainer(c *wordCounts, byteID [256]int32) (*trainer, error) {
 	}
 	t := &trainer{
 		ids: make([]int32, size), length: make([]uint32, size), word: make([]int32, size), counts: c.counts,
-		pairs: map[pair]*occurrences{}, tokens: map[string]struct{}{}, spell: make([]string, 256),
-	}
-	for value, id := range byteID {
-		t.spell[id] = string([]byte{byte(value)})
+		pairs: map[pair]*occurrences{}, bytes: slices.Repeat([]int{1}, 256),
 	}
 	for i := range t.ids {
 		t.ids[i], t.length[i] = gap, 1
@@ -181,18 +184,6 @@ func (t *trainer) queueFresh() {
 		}
 	}
 	t.fresh = t.fresh[:0]
-}
-
-// spellNew writes down the token that p would merge into, unless it is too long or another id spells it.
-func (t *trainer) spellNew(p pair) bool {
-	left, right := p.ids()
-	token := t.spell[left] + t.spell[right]
-	if _, twice := t.tokens[token]; twice || len(token) > maxTokenBytes {
-		return false
-	}
-	t.tokens[token] = struct{}{}
-	t.spell = append(t.spell, token)
-	return true
 }
 
 // merge replaces every occurrence of p by id, from left to right.

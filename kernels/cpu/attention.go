@@ -46,7 +46,7 @@ func (g geometry) span(i, n int) (lo, hi int) { return g.first(i) &^ 15, i + n }
 // prepare turns the raw products s of row i with keys lo, lo+1 … into scores: scaled, capped, and -Inf in another document. It returns the
 // part of s that the row sees.
 func (g geometry) prepare(s []float32, i, lo int, documents []int32) []float32 {
-	from := max(g.first(i)-lo, 0)
+	from := min(max(g.first(i)-lo, 0), len(s)) // a row past the cache may see none of it
 	to := max(min(i+1-lo, len(s)), from)
 	seen := s[from:to]
 	for j := range seen {

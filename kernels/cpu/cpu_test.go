@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"strings"
 	"testing"
 
 	"prenorm/kernels"
@@ -10,4 +11,37 @@ import (
 func TestConformance(t *testing.T) {
 	workers := func(n int) (kernels.Backend, error) { return kernels.Open("cpu", kernels.Options{Workers: n}) }
 	kerneltest.Run(t, func() (kernels.Backend, error) { return workers(0) }, kerneltest.Options{Workers: workers})
+}
+
+func TestRefusals(t *testing.T) {
+	b := New(1)
+	defer func() { _ = b.Close() }()
+	x := kernels.HostView(make([]float32, 6), 2, 3)
+	w := kernels.HostView(make([]float32, 3), 3)
+	d := kernels.HostView(make([]float64, 6), 2, 3)
+	out := kernels.HostView(make([]float32, 6), 2, 3)
+	product := func() kernels.Args {
+		return kernels.Args{Out: []kernels.View{kernels.HostView(make([]float32, 4), 2, 2)}, In: []kernels.View{x, out}}
+	}
+	for _, c := range []struct {
+		call kernels.Call
+		args kernels.Args
+		want string
+	}{
+		{kernels.Add{}, kernels.Args{Out: []kernels.View{d}, In: []kernels.View{d, d}}, "ref backend serves f64"},
+		{&kernels.Add{}, kernels.Args{Out: []kernels.View{out}, In: []kernels.View{x, x}}, "as *kernels.Add"},
+		{nil, kernels.Args{}, "no call"},
+		{kernels.MatMul{TransB: true}, product(), "ask Workspace"},
+		{kernels.Add{}, kernels.Args{Out: []kernels.View{kernels.Shaped(kernels.F32, 2, 3)}, In: []kernels.View{x, x}}, "needs 24"},
+		{kernels.AddBias{}, kernels.Args{Out: []kernels.View{x}, In: []kernels.View{x, w}}, "shares memory with input 0"},
+		{kernels.Activation{Kind: "relu"}, kernels.Args{Out: []kernels.View{out}, In: []kernels.View{x}}, "have gelu_tanh, silu"},
+		{kernels.Softcap{}, kernels.Args{Out: []kernels.View{out}, In: []kernels.View{x}}, "above 0"},
+	} {
+		if _, err := b.Bind(c.call, c.args); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%T: error %v, want one with %q", c.call, err, c.want)
+		}
+	}
+	if _, err := kernels.Open("cpu", kernels.Options{Workers: -1}); err == nil {
+		t.Error("-1 workers are accepted")
+	}
 }

@@ -88,6 +88,30 @@ func TestPoolHelps(t *testing.T) {
 	}
 }
 
+// TestPoolWaitsForClaimedTasks: the helper's task takes long enough for the caller to park.
+func TestPoolWaitsForClaimedTasks(t *testing.T) {
+	p := newPool(2)
+	defer p.close()
+	begun := make(chan struct{})
+	finished := false
+	l := newLoop(2, 1e9, func(task int) { // the caller, who is first, mostly gets task 0
+		if task == 0 {
+			<-begun
+			return
+		}
+		begun <- struct{}{}
+		time.Sleep(20 * joinSpin)
+		finished = true
+	})
+	for range 20 {
+		finished = false
+		p.run(l)
+		if !finished {
+			t.Fatal("run returned before a claimed task had finished")
+		}
+	}
+}
+
 func TestPoolCloseStopsHelpers(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 20 {
@@ -96,9 +120,15 @@ func TestPoolCloseStopsHelpers(t *testing.T) {
 		p.close()
 		p.close()
 	}
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines before, %d after closing", before, after)
+	after := runtime.NumGoroutine()
+	for range 1000 { // a goroutine counts until a moment after its last statement
+		if after <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
+		after = runtime.NumGoroutine()
 	}
+	t.Errorf("%d goroutines before, %d after closing", before, after)
 }
 
 func TestPoolRunAllocatesNothing(t *testing.T) {

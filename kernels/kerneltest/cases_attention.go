@@ -163,7 +163,9 @@ var cachedShapes = []cachedShape{
 	{b: 2, t: 1, context: 33, heads: 4, kv: 2, d: 8, position: 17},
 	{b: 2, t: 3, context: 9, heads: 6, kv: 2, d: 5, position: 2, window: 2},
 	{b: 1, t: 4, context: 16, heads: 2, kv: 1, d: 16, position: 12, softcap: 3},
-	{b: 1, t: 4, context: 16, heads: 2, kv: 1, d: 16, position: 14}, // two rows past the context
+	{b: 1, t: 4, context: 16, heads: 2, kv: 1, d: 16, position: 14},           // two rows past the context
+	{b: 2, t: 7, context: 16, heads: 2, kv: 1, d: 4, position: 14, window: 4}, // the last rows see nothing of the cache
+	{b: 1, t: 40, context: 16, heads: 1, kv: 1, d: 4, position: 15, window: 2},
 	{b: 3, t: 8, context: 65, heads: 2, kv: 2, d: 32, position: 31, window: 16},
 	{b: 1, t: 16, context: 16, heads: 2, kv: 2, d: 33, position: 0},
 	{b: 1, t: 1, context: 200, heads: 8, kv: 2, d: 64, position: 199, window: 77, softcap: 5},

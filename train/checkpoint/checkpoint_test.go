@@ -278,6 +278,13 @@ func TestManifestRules(t *testing.T) {
 			t.Errorf("%s: %v, want an error with %q", name, err, c.want)
 		}
 	}
+	sealed, err := manifest{1, 3, needed, ""}.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeManifest(bytes.Replace(sealed, []byte(`"step": 3`), []byte(`"step": 4`), 1)); err == nil || !strings.Contains(err.Error(), "own checksum") {
+		t.Errorf("another step: %v", err)
+	}
 	for _, text := range []string{"", "null", "[]", `{"format":1,"extra":2}`, "\x00"} {
 		if _, err := decodeManifest([]byte(text)); err == nil {
 			t.Errorf("manifest %q was accepted", text)

@@ -54,7 +54,9 @@ func (c change) apply(m map[string]*node) {
 		}
 		delete(m, c.from)
 	}
-	if c.to != "" {
+	if _, taken := m[c.to]; taken {
+		delete(m, c.to) // two of one name, because an earlier operation was lost: a repair of the disk takes both away
+	} else if c.to != "" {
 		m[c.to] = c.node
 	}
 }

@@ -78,10 +78,7 @@ func Clean(fsys FS, root string) (removed []string, err error) {
 func settle(fsys FS, root, old string, names []string) (dropped bool, err error) {
 	dir := strings.TrimSuffix(old, oldSuffix)
 	if !slices.Contains(names, filepath.Base(dir)) {
-		if err := fsys.Rename(old, dir); err != nil {
-			return false, err
-		}
-		return false, fsys.SyncDir(root)
+		return false, fsys.Rename(old, dir) // should a power cut undo it, the next Clean does it again
 	}
 	if _, err := verify(fsys, dir); err != nil {
 		return false, nil

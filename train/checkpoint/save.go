@@ -174,8 +174,6 @@ func publish(fsys FS, root, temp, dir string) error {
 		drop := old
 		if _, err := verify(fsys, dir); err != nil {
 			drop, hasDir = dir, false
-		} else {
-			hasOld = false
 		}
 		if err := discard(fsys, root, drop); err != nil {
 			return err
@@ -186,6 +184,7 @@ func publish(fsys FS, root, temp, dir string) error {
 			return err
 		}
 		hasOld = true
+		// Without this, a power cut could leave two folders of one name on a file system that does not keep the order of operations.
 		if err := fsys.SyncDir(root); err != nil {
 			return err
 		}

@@ -2,16 +2,24 @@
 
 package checkpoint
 
-import "os"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	if err := d.Sync(); err != nil {
-		d.Close()
-		return err
+	err = d.Sync()
+	// Some network and user-space file systems have no such operation for folders; there is nothing more to ask of them.
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil
 	}
-	return d.Close()
+	if closeErr := d.Close(); err == nil {
+		err = closeErr
+	}
+	return err
 }

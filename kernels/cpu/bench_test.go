@@ -1,0 +1,150 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"prenorm/kernels"
+	"prenorm/kernels/ref"
+)
+
+// benchmark runs one call on the backend with 1 and 2 workers and on its naive twin, the reference.
+func benchmark(b *testing.B, call kernels.Call, in []kernels.View) {
+	for _, k := range []struct {
+		name string
+		be   kernels.Backend
+	}{{"1worker", New(1)}, {"2workers", New(2)}, {"naive", ref.New()}} {
+		b.Run(k.name, func(b *testing.B) {
+			defer func() { _ = k.be.Close() }()
+			a, err := args(k.be, call, in)
+			if err != nil {
+				b.Fatal(err)
+			}
+			run, err := k.be.Bind(call, a)
+			if err != nil {
+				b.Fatal(err)
+			}
+			bytes := 0
+			for _, v := range append(a.In, a.Out...) {
+				bytes += v.Bytes()
+			}
+			b.SetBytes(int64(bytes))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if n := kernels.FLOPs(call, a); n > 0 {
+				b.ReportMetric(float64(n)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+			}
+		})
+	}
+}
+
+func source() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+
+func BenchmarkMatMul(b *testing.B) {
+	r := source()
+	for _, s := range []struct {
+		call    kernels.MatMul
+		m, n, k int
+	}{
+		{kernels.MatMul{TransB: true}, 2048, 128, 128},
+		{kernels.MatMul{TransB: true}, 2048, 352, 128},
+		{kernels.MatMul{}, 2048, 128, 352},
+		{kernels.MatMul{TransA: true}, 128, 352, 2048},
+		{kernels.MatMul{TransB: true}, 768, 512, 128},
+	} {
+		x, w := floats(r, s.m, s.k), floats(r, s.k, s.n)
+		if s.call.TransA {
+			x = floats(r, s.k, s.m)
+		}
+		if s.call.TransB {
+			w = floats(r, s.n, s.k)
+		}
+		form := map[kernels.MatMul]string{{TransB: true}: "NT", {}: "NN", {TransA: true}: "TN"}[s.call]
+		b.Run(fmt.Sprintf("%dx%dx%d%s", s.m, s.n, s.k, form), func(b *testing.B) { benchmark(b, s.call, []kernels.View{x, w}) })
+	}
+}
+
+// The shape of a small model: 16 sequences of 128 rows, 4 heads of 32.
+func BenchmarkAttention(b *testing.B) {
+	r := source()
+	c := kernels.Attention{Heads: 4, KVHeads: 4, HeadDim: 32, T: 128, Scale: 0.18}
+	q, k, v := floats(r, 2048, 128), floats(r, 2048, 128), floats(r, 2048, 128)
+	b.Run("forward", func(b *testing.B) { benchmark(b, c, []kernels.View{q, k, v}) })
+	out, err := launch(New(1), c, []kernels.View{q, k, v})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("backward", func(b *testing.B) {
+		benchmark(b, kernels.AttentionGrad(c), []kernels.View{q, k, v, out[0], floats(r, 2048, 128)})
+	})
+}
+
+func BenchmarkHead(b *testing.B) {
+	r := source()
+	in := []kernels.View{floats(r, 2048, 128), floats(r, 512, 128), ids(r, 2048, 512), one(2048)}
+	b.Run("forward", func(b *testing.B) { benchmark(b, kernels.LinearCrossEntropy{}, in) })
+	b.Run("backward", func(b *testing.B) {
+		benchmark(b, kernels.LinearCrossEntropyGrad{}, append(in[:4:4], scalar(1)))
+	})
+}
+
+func BenchmarkRows(b *testing.B) {
+	r := source()
+	x, dy, gain := floats(r, 2048, 128), floats(r, 2048, 128), floats(r, 128)
+	for _, k := range []struct {
+		call kernels.Call
+		in   []kernels.View
+	}{
+		{kernels.RMSNorm{Eps: 1e-5}, []kernels.View{x, gain}},
+		{kernels.RMSNormGrad{Eps: 1e-5}, []kernels.View{x, gain, dy}},
+		{kernels.LayerNorm{Eps: 1e-5}, []kernels.View{x, gain, gain}},
+		{kernels.LayerNormGrad{Eps: 1e-5}, []kernels.View{x, gain, gain, dy}},
+		{kernels.SumRows{}, []kernels.View{x}},
+		{kernels.EmbedGrad{Vocab: 512}, []kernels.View{ids(r, 2048, 512), dy}},
+		{kernels.Rope{}, []kernels.View{x, ids(r, 2048, 128), floats(r, 128, 32)}},
+	} {
+		b.Run(k.call.Kernel(), func(b *testing.B) { benchmark(b, k.call, k.in) })
+	}
+}
+
+func BenchmarkElements(b *testing.B) {
+	r := source()
+	x, y, z := floats(r, 2048, 352), floats(r, 2048, 352), floats(r, 2048, 352)
+	for _, k := range []struct {
+		call kernels.Call
+		in   []kernels.View
+	}{
+		{kernels.Add{}, []kernels.View{x, y}},
+		{kernels.Activation{Kind: "gelu_tanh"}, []kernels.View{x}},
+		{kernels.GatedActivation{Kind: "silu"}, []kernels.View{x, y}},
+		{kernels.GatedActivationGrad{Kind: "silu"}, []kernels.View{x, y, z}},
+		{kernels.Dropout{Rate: 0.1}, []kernels.View{x, ids(r, 4, 9)}},
+		{kernels.GlobalNorm{}, []kernels.View{x}},
+		{kernels.AdamW{Beta1: .9, Beta2: .95, Eps: 1e-8}, []kernels.View{x, y, square(floats(r, 2048, 352)), z, kernels.HostView([]float32{0, 1, 1, 1}, 4)}},
+	} {
+		b.Run(k.call.Kernel(), func(b *testing.B) { benchmark(b, k.call, k.in) })
+	}
+}
+
+// BenchmarkProduct compares the two kernels of the NT form on one tile.
+func BenchmarkProduct(b *testing.B) {
+	r := source()
+	defer func(was bool) { useDots = was }(useDots)
+	for _, k := range []int{32, 128, 352, 2048} {
+		x, w, c := floats(r, 64, k).F32(), floats(r, 64, pitch(k)).F32(), make([]float32, 64*64)
+		for _, dots := range []bool{true, false} {
+			b.Run(fmt.Sprintf("64x64x%d/%s", k, map[bool]string{true: "dots", false: "blocks"}[dots]), func(b *testing.B) {
+				useDots = dots
+				for b.Loop() {
+					productNT(64, 64, k, x, k, w, pitch(k), c, 64, false)
+				}
+				b.ReportMetric(float64(2*64*64*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+			})
+		}
+	}
+}

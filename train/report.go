@@ -1,0 +1,150 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"prenorm/data/token"
+	"prenorm/model"
+	"prenorm/model/sample"
+	"prenorm/train/checkpoint"
+	"prenorm/train/metrics"
+)
+
+// MetricsFile is the name of the measurements in a run's folder.
+const MetricsFile = "metrics.jsonl"
+
+// openOutputs opens metrics and progress and says what is about to happen.
+func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
+	step := int64(-1)
+	if resumed {
+		step = l.state.Step
+	}
+	var recovered metrics.Recovered
+	var err error
+	if l.metrics, recovered, err = metrics.Open(filepath.Join(l.Dir, MetricsFile), step); err != nil {
+		return err
+	}
+	for _, r := range refused {
+		fmt.Fprintf(l.Out, "checkpoint refused: %s\n", r)
+	}
+	if text := recovered.String(); text != "" {
+		fmt.Fprintln(l.Out, text)
+	}
+	l.introduce(resumed)
+	l.progress = metrics.NewProgress(l.Out, int64(l.Train.Steps), metrics.Options{Start: l.state.Step, Every: int64(max(l.Train.Log.Every, 1))})
+	return nil
+}
+
+// introduce prints what will be trained on what.
+func (l *loop) introduce(resumed bool) {
+	s := l.data.Stats
+	fmt.Fprintf(l.Out, "text    %s training tokens (%s), %s validation tokens; %s tokenizer, %d ids\n", metrics.Count(float64(s.Train.Tokens)), metrics.Bytes(s.Train.Bytes),
+		metrics.Count(float64(s.Val.Tokens)), l.data.Tokenizer.Kind(), l.data.Tokenizer.Vocab())
+	c := l.weights.Config
+	perStep := int64(l.Train.Batch) * int64(c.Context) * int64(max(l.Train.Accumulate, 1))
+	fmt.Fprintf(l.Out, "model   %s parameters, %s %s, %s activations\n", metrics.Count(float64(l.weights.Count())), c.Norm.Placement, c.Norm.Kind, metrics.Bytes(int64(l.stepper.Plan().Bytes())))
+	fmt.Fprintf(l.Out, "run     %d steps of %s tokens on %s into %s\n", l.Train.Steps, metrics.Count(float64(perStep)), l.be.Name(), l.Dir)
+	if resumed {
+		fmt.Fprintf(l.Out, "resumed from step %d of %d (%s)\n", l.state.Step, l.Train.Steps, l.newest)
+	}
+}
+
+// report records and shows one update.
+func (l *loop) report(step int64, lr float64, r Result) error {
+	record := metrics.Train{Step: step, Tokens: l.state.Tokens, Loss: metrics.Float(r.Loss), LR: metrics.Float(lr),
+		GradNorm: metrics.Float(r.GradNorm), Clip: metrics.Float(r.Clip)}
+	now := time.Now()
+	l.trained += now.Sub(l.lap)
+	l.lap = now
+	record.Seconds = metrics.Float(l.trained.Seconds())
+	record.TokensPerSecond = metrics.Float(float64(l.state.Tokens-l.firstTokens) / max(l.trained.Seconds(), 1e-9))
+	l.progress.Step(record)
+	if l.due(l.Train.Log.Every, step) {
+		return l.metrics.Write(record)
+	}
+	return nil
+}
+
+// evaluate measures the loss over the validation text.
+func (l *loop) evaluate(ctx context.Context, step int64) error {
+	e, err := l.evaluator.Run(ctx, l.data.Val, l.Train.Eval.Windows)
+	if err != nil {
+		return err
+	}
+	record := metrics.Eval{Step: step, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
+		BitsPerByte: metrics.Float(e.BitsPerByte(l.data.Stats.Val.BytesPerToken())), Tokens: e.Targets}
+	if err := l.metrics.Write(record); err != nil {
+		return err
+	}
+	l.progress.Line(fmt.Sprintf("step %d/%d  validation loss %.4f  perplexity %.2f  bits per byte %.3f", step, l.Train.Steps, e.Loss, e.Perplexity(), record.BitsPerByte))
+	return nil
+}
+
+// sample writes a text from the model as it is. Its random numbers depend on the seed and the step alone.
+func (l *loop) sample(ctx context.Context, step int64) error {
+	text, err := l.sampleText(ctx, step)
+	if err != nil {
+		return err
+	}
+	if err := l.metrics.Write(metrics.Sample{Step: step, Text: text}); err != nil {
+		return err
+	}
+	l.progress.Line(fmt.Sprintf("step %d/%d  sample:\n%s", step, l.Train.Steps, indent(text)))
+	return nil
+}
+
+func (l *loop) sampleText(ctx context.Context, step int64) (string, error) {
+	var err error
+	if l.generator == nil {
+		if l.generator, err = sample.New(l.weights, sample.GeneratorOptions{}); err != nil {
+			return "", err
+		}
+	}
+	o := l.Train.Sample
+	sampler, err := sample.NewSampler(sample.Options{Temperature: o.Temperature, TopK: o.TopK, Seed: l.Seed})
+	if err != nil {
+		return "", err
+	}
+	prompt, err := PromptIDs(l.data.Tokenizer, o.Prompt)
+	if err != nil {
+		return "", fmt.Errorf("train.sample.prompt: %w", err)
+	}
+	ids := append([]int32{}, prompt...)
+	err = l.generator.Generate(ctx, prompt, o.Tokens, sampler, int(step), func(id int32) (bool, error) {
+		ids = append(ids, id)
+		return id == l.data.Tokenizer.Separator(), nil
+	})
+	if err != nil {
+		return "", err
+	}
+	text, err := l.data.Tokenizer.Decode(nil, ids...)
+	return strings.ToValidUTF8(string(text), "\uFFFD"), err
+}
+
+// PromptIDs encodes a prompt. An empty one becomes what a model can start a text from: the separator of documents, or else a line break, or
+// else id 0.
+func PromptIDs(t token.Tokenizer, prompt string) ([]int32, error) {
+	if prompt != "" {
+		return t.Encode(nil, []byte(prompt))
+	}
+	if s := t.Separator(); s >= 0 {
+		return []int32{s}, nil
+	}
+	if ids, err := t.Encode(nil, []byte("\n")); err == nil && len(ids) > 0 {
+		return ids, nil
+	}
+	return []int32{0}, nil
+}
+
+func indent(text string) string {
+	return "  | " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  | ")
+}
+
+// Describe is one line on a model for people.
+func Describe(c model.Config, parameters int64) string {
+	return fmt.Sprintf("%s parameters: %d layers, width %d, %d heads, context %d, %s %s", metrics.Count(float64(parameters)), c.Layers, c.Width, c.Heads, c.Context, c.Norm.Placement, c.Norm.Kind)
+}
