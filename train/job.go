@@ -97,14 +97,20 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 	err := l.catchUp(ctx)
 	for err == nil && l.state.Step < int64(l.Train.Steps) {
 		if reason := l.stopReason(ctx); reason != "" {
-			return l.outcome(reason), l.save()
+			return l.stop(reason)
 		}
 		err = l.step(ctx)
 	}
 	if err != nil && errors.Is(err, ctx.Err()) { // given up between two micro-batches or within an evaluation
-		return l.outcome("interrupted"), l.save()
+		return l.stop("interrupted")
 	}
 	return l.outcome(""), err
+}
+
+// stop saves and tells where.
+func (l *loop) stop(reason string) (Outcome, error) {
+	err := l.save()
+	return l.outcome(reason), err
 }
 
 func (l *loop) outcome(stopped string) Outcome {
