@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,12 +35,14 @@ file has otherwise.`,
 	cmd.Flags().BoolVar(&f.keys, "keys", false, "list every key of a run file with its type, default and meaning")
 	cmd.Flags().BoolVar(&f.presets, "presets", false, "list the run files that are built in")
 	cmd.Flags().StringVar(&f.diff, "diff", "", "show the keys in which this `run file` or preset differs")
-	cmd.MarkFlagsMutuallyExclusive("keys", "presets", "diff")
 	must(cmd.RegisterFlagCompletionFunc("diff", completeRunFile))
 	return cmd
 }
 
 func (f *configFlags) run(cmd *cobra.Command, args []string) error {
+	if err := errors.Join(exclusive(cmd, "keys", "presets"), exclusive(cmd, "diff", "keys"), exclusive(cmd, "diff", "presets")); err != nil {
+		return err
+	}
 	if f.keys || f.presets {
 		if len(args) > 0 {
 			return wrongUsage(cmd, "--keys and --presets take no run file")

@@ -56,6 +56,14 @@ func report(w io.Writer, err error) int {
 	return exitFailure
 }
 
+// exclusive refuses two flags together.
+func exclusive(cmd *cobra.Command, a, b string) error {
+	if cmd.Flags().Changed(a) && cmd.Flags().Changed(b) {
+		return wrongUsage(cmd, "--%s and --%s exclude each other", a, b)
+	}
+	return nil
+}
+
 // arguments checks how many arguments a command has. what names them in the message: "one run file or preset".
 func arguments(low, high int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -24,6 +24,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
+	addCompletion(root)
 	err := root.ExecuteContext(ctx)
 	if stopErr := p.stop(); err == nil {
 		err = stopErr
@@ -55,8 +56,6 @@ trained. A run is described by one YAML file; several are built in.`,
 	for _, c := range commands {
 		root.AddCommand(c())
 	}
-	root.InitDefaultCompletionCmd()
-	describeCompletion(root)
 	root.SetUsageTemplate(usageTemplate)
 	return root
 }
@@ -82,8 +81,9 @@ Flags:
 {{.CommandPath}} COMMAND --help tells more of a command.{{end}}
 `
 
-// describeCompletion puts the words of this program on cobra's command.
-func describeCompletion(root *cobra.Command) {
+// addCompletion adds cobra's command with words of this program. It writes to what is root's output at this time.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() != "completion" {
 			continue
@@ -103,6 +103,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
 	}

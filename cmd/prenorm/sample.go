@@ -60,13 +60,15 @@ The filters work in the order penalty, temperature, top-k, top-p, min-p.`,
 	s.StringVar(&f.overflow, "overflow", sample.Slide, "when the context is full: slide (forget the oldest half) or stop")
 	s.BoolVar(&f.asJSON, "json", false, "write each text as a line of JSON")
 	f.deviceFlags(cmd)
-	cmd.MarkFlagsMutuallyExclusive("prompt", "prompt-file")
 	must(cmd.RegisterFlagCompletionFunc("overflow", cobra.FixedCompletions([]string{sample.Slide, sample.Stop}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
 func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if err := exclusive(cmd, "prompt", "prompt-file"); err != nil {
 		return err
 	}
 	prompt, err := readPrompt(cmd, f.prompt, f.promptFile)

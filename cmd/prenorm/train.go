@@ -47,12 +47,14 @@ Ctrl-C stops the run after saving it; a second one quits at once. The exit code 
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
 	f.deviceFlags(cmd)
-	cmd.MarkFlagsMutuallyExclusive("fresh", "resume")
 	must(cmd.MarkFlagDirname("out"))
 	return cmd
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, path string) error {
+	if err := exclusive(cmd, "fresh", "resume"); err != nil {
+		return err
+	}
 	if !(f.maxSeconds >= 0 && f.maxSeconds < 1e9) {
 		return wrongUsage(cmd, "--max-seconds %g: wants a number of seconds from 0 to 1e9", f.maxSeconds)
 	}
