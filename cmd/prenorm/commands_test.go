@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,6 +141,8 @@ func checkEval(t *testing.T, run string) {
 // checkAlone samples and evaluates from a checkpoint whose run and text are gone.
 func checkAlone(t *testing.T, run string) {
 	want := command("sample", run, "-p", "7", "--tokens", "9").out
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary) // where the tokens of a moved checkpoint go
 	alone := filepath.Join(t.TempDir(), "model")
 	if err := os.CopyFS(alone, os.DirFS(filepath.Join(run, "checkpoints", "step-00000020"))); err != nil {
 		t.Fatal(err)
@@ -159,8 +162,11 @@ func checkAlone(t *testing.T, run string) {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 	t.Chdir(back)
-	if own := evaluation(t, "", alone); own != (evalRecord{}) && own.Predicted != 48 {
+	if own := evaluation(t, "", alone); own.Predicted != 48 {
 		t.Errorf("with the text: %+v", own)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("left among temporary files: %v %v", left, err)
 	}
 }
 
@@ -175,6 +181,19 @@ func TestStandardInput(t *testing.T) {
 	file := filepath.Join("checkpoints", "step-00000020", "model.safetensors")
 	if read(t, filepath.Join("runs", "tiny", file)) != read(t, filepath.Join("file", file)) {
 		t.Error("the same text trains other weights from standard input")
+	}
+}
+
+// TestDocuments wants a model that has learned where documents end to end a text there.
+func TestDocuments(t *testing.T) {
+	inTiny(t)
+	for i := range 60 {
+		write(t, fmt.Sprintf("documents/%d.txt", i), strings.Repeat("ab", 3+i%3))
+	}
+	command("train", "tiny.yaml", "--set", "data.train=documents", "--set", "data.val={fraction: 0.2, by: end}", "--set", "data.tokenizer={kind: bpe, vocab: 258}").want(t, exitOK)
+	r := samples(t, "sample", filepath.Join("runs", "tiny"), "--json", "--temperature", "0.5")[0]
+	if r.End != "document" || r.Tokens > 30 || strings.Trim(r.Text, "ab") != "" {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,7 +63,7 @@ type evalRecord struct {
 	Documents   int           `json:"documents"`
 }
 
-func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) error {
+func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err error) {
 	if f.windows < 0 {
 		return wrongUsage(cmd, "--windows %d: wants 0 or more", f.windows)
 	}
@@ -84,7 +85,7 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) error {
 	if err != nil {
 		return err
 	}
-	defer text.close()
+	defer func() { err = errors.Join(err, text.close()) }()
 	evaluator, err := train.NewEvaluator(t.weights, text.batch)
 	if err != nil {
 		return err
@@ -131,15 +132,10 @@ func (t *trained) validation(cmd *cobra.Command) (*evalText, error) {
 	}
 	d, err := dataset.Open(t.run.Data, options)
 	if err != nil {
-		return nil, fmt.Errorf("the run's validation text: %w\nor name a text: prenorm eval %s TEXT", err, shellWord(t.dir))
+		err = fmt.Errorf("the run's validation text: %w\nor name a text: prenorm eval %s TEXT", err, shellWord(t.dir))
+		return nil, errors.Join(err, remove())
 	}
-	closeAll := func() error {
-		if err := d.Close(); err != nil {
-			return err
-		}
-		return remove()
-	}
-	return &evalText{d.Val, d.Stats.Val, t.run.Train.Batch, closeAll}, nil
+	return &evalText{d.Val, d.Stats.Val, t.run.Train.Batch, func() error { return errors.Join(d.Close(), remove()) }}, nil
 }
 
 func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // clock matches what depends on time in a run's measurements.
@@ -96,8 +97,13 @@ func TestSecondInterrupt(t *testing.T) {
 	signalSelf("interrupt")
 	<-ctx.Done()
 	signalSelf("interrupt")
-	if code := <-quit; code != exitInterrupted {
-		t.Errorf("quits with %d", code)
+	select {
+	case code := <-quit:
+		if code != exitInterrupted {
+			t.Errorf("quits with %d", code)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("does not quit")
 	}
 	release()
 	if !strings.Contains(notes.String(), "again to quit at once") {
