@@ -66,6 +66,10 @@ func checkSample(t *testing.T, run string) {
 	if before, _, _ := strings.Cut(records[0].Text, stop); cut.Text != before || cut.End != "stop" {
 		t.Errorf("stopped at %q: %+v, want %q", stop, cut, before)
 	}
+	unmet := records[0].Text[len(records[0].Text)-1:] + "\x00never"
+	if whole := samples(t, "sample", run, "-p", "3 times", "--tokens", "30", "--json", "--stop", unmet)[0]; whole.Text != records[0].Text || whole.End != "tokens" {
+		t.Errorf("the start of a stop text at the end: %+v, want %+v", whole, records[0])
+	}
 	// A context of 16 tokens: 7 of the prompt, 9 that are read again, and one that follows.
 	if full := samples(t, "sample", run, "-p", "3 times", "--tokens", "30", "--json", "--overflow", "stop")[0]; full.End != "context" || full.Tokens != 10 {
 		t.Errorf("a full context: %+v", full)
@@ -194,6 +198,24 @@ func TestDocuments(t *testing.T) {
 	r := samples(t, "sample", filepath.Join("runs", "tiny"), "--json", "--temperature", "0.5")[0]
 	if r.End != "document" || r.Tokens > 30 || strings.Trim(r.Text, "ab") != "" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestInitFrom starts a run from another's weights.
+func TestInitFrom(t *testing.T) {
+	inTiny(t)
+	first := func(run string) metrics.Float {
+		records, err := metrics.Read(filepath.Join(run, "metrics.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return records[0].(metrics.Train).Loss
+	}
+	command("train", "tiny.yaml").want(t, exitOK)
+	run := filepath.Join("runs", "tiny")
+	command("train", "tiny.yaml", "--out", "on", "--set", "init_from="+run).want(t, exitOK, "done: step 20 of 20")
+	if fresh, on := first(run), first("on"); !(on < fresh-1) {
+		t.Errorf("the first loss is %v from drawn weights and %v from trained ones", fresh, on)
 	}
 }
 
