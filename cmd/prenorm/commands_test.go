@@ -164,6 +164,29 @@ func checkAlone(t *testing.T, run string) {
 	}
 }
 
+// TestStandardInput trains on a text that is piped in, and goes on with the same.
+func TestStandardInput(t *testing.T) {
+	inTiny(t)
+	text := read(t, "text.txt")
+	args := []string{"train", "tiny.yaml", "--set", "data.train=-", "--max-seconds", "1e-9"}
+	commandWith(context.Background(), text, args...).want(t, exitOK, "stopped: time limit")
+	commandWith(context.Background(), text, args[:4]...).want(t, exitOK, "resumed from step 0 of 20", "done: step 20")
+	command("train", "tiny.yaml", "--out", "file").want(t, exitOK)
+	file := filepath.Join("checkpoints", "step-00000020", "model.safetensors")
+	if read(t, filepath.Join("runs", "tiny", file)) != read(t, filepath.Join("file", file)) {
+		t.Error("the same text trains other weights from standard input")
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	inTiny(t)
+	command("plan", "tiny.yaml", "--cpuprofile", "cpu.out", "--memprofile", "memory.out").want(t, exitOK)
+	if !strings.HasPrefix(read(t, "cpu.out"), "\x1f\x8b") || !strings.HasPrefix(read(t, "memory.out"), "\x1f\x8b") {
+		t.Error("the profiles are not what go tool pprof reads")
+	}
+	command("plan", "tiny.yaml", "--cpuprofile", "no/such/folder").want(t, exitFailure, "--cpuprofile: ")
+}
+
 func TestConfigCommand(t *testing.T) {
 	inTiny(t)
 	printed := command("config", "tiny.yaml", "--set", "model.layers=3").want(t, exitOK, "layers: 3", "head_dim: 8").out

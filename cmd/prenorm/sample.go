@@ -88,7 +88,7 @@ func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	w := &writer{sampleFlags: f, trained: t, sampler: sampler, prompt: prompt, out: cmd.OutOrStdout()}
-	w.bold = !f.asJSON && isTerminal(w.out) && wantsColour()
+	w.terminal = !f.asJSON && isTerminal(w.out)
 	if w.ids, err = train.PromptIDs(t.tokenizer, prompt); err != nil {
 		return usageError{fmt.Errorf("prompt: %w", err)}
 	}
@@ -131,7 +131,7 @@ type writer struct {
 	prompt    string
 	ids       []int32
 	out       io.Writer
-	bold      bool // the prompt, on a terminal
+	terminal  bool // somebody watches
 }
 
 // all writes every sample and then, apart from them, the speed.
@@ -172,6 +172,9 @@ func (w *writer) one(ctx context.Context, i int) (int, error) {
 		if w.asJSON || len(b) == 0 {
 			return nil
 		}
+		if w.terminal {
+			b = visible(b)
+		}
 		buffer.Write(b)
 		return buffer.Flush()
 	}
@@ -192,12 +195,15 @@ func (w *writer) one(ctx context.Context, i int) (int, error) {
 	return n, buffer.Flush()
 }
 
-// heading is the prompt as shown.
+// heading is the prompt as shown: bold on a terminal, so that the model's part stands apart.
 func (w *writer) heading() string {
-	if w.bold && w.prompt != "" {
-		return "\x1b[1m" + w.prompt + "\x1b[0m"
+	switch {
+	case !w.terminal || w.prompt == "":
+		return w.prompt
+	case !wantsColour():
+		return string(visible([]byte(w.prompt)))
 	}
-	return w.prompt
+	return "\x1b[1m" + string(visible([]byte(w.prompt))) + "\x1b[0m"
 }
 
 // generate hands the text to show, whole characters at a time, and tells how many tokens it took and why it ended.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -19,6 +21,20 @@ func isTerminal(w io.Writer) bool {
 
 // wantsColour follows the conventions of NO_COLOR and TERM.
 func wantsColour() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+
+// visible replaces what a terminal would obey or could not show: control characters other than line breaks and tabs, and bytes that are no
+// UTF-8. A model of bytes may write anything. Carriage returns are dropped: a text with the line ends of Windows is full of them.
+func visible(text []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		if r == '\r' {
+			return -1
+		}
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
 
 // table lays out rows in columns. Columns of numbers are flush right.
 type table struct {
