@@ -37,6 +37,7 @@ func TestMistakes(t *testing.T) {
 		{exitUsage, "train tiny.yaml --resume", "prenorm: --resume: " + filepath.Join("runs", "tiny") + " holds no checkpoint to go on from"},
 		{exitFailure, "train tiny.yaml --set data.train=missing.txt", "missing.txt"},
 		{exitFailure, "train shakespeare-char", "name a text that exists with --set data.train=PATH"},
+		{exitFailure, "train gpt2-124m", "gpt2-124m says of itself:\n  GPT-2 small: 124 M parameters"},
 		{exitFailure, "sample nowhere", "prenorm: nowhere does not exist: give the folder of a run"},
 		{exitFailure, "sample empty", "prenorm: empty holds no checkpoint"},
 		{exitFailure, "eval tiny.yaml", "prenorm: tiny.yaml is a file: give the folder of a run"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prenorm/configs"
+	"prenorm/data/corpus"
 	"prenorm/train"
 )
 
@@ -84,6 +86,9 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
 	defer release()
 	outcome, err := train.Run(ctx, be, job)
+	if errors.Is(err, corpus.ErrNoText) && loaded.Header != "" {
+		return fmt.Errorf("%w\n%s says of itself:\n  %s", err, path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
+	}
 	if err != nil {
 		return err
 	}
