@@ -46,8 +46,10 @@ type Outcome struct {
 	Stopped    string // why it ended before Steps; "" = it did not
 }
 
-// checkpointRoot is where a run folder keeps its checkpoints.
-func checkpointRoot(dir string) string { return filepath.Join(dir, "checkpoints") }
+// CheckpointFolder is the folder of a run's checkpoints inside its own.
+const CheckpointFolder = "checkpoints"
+
+func checkpointRoot(dir string) string { return filepath.Join(dir, CheckpointFolder) }
 
 // Run trains until the job's last step, its time limit, or ctx's end, from the newest whole checkpoint of its folder, or from the start. It
 // saves before it returns, except after an error of the data or the machine.
@@ -175,6 +177,9 @@ func (l *loop) openData(from *checkpoint.Loaded) error {
 	}
 	if l.Model.Vocab < vocab {
 		return fmt.Errorf("model.vocab is %d, the tokenizer has %d ids: set model.vocab to 0 (the tokenizer's) or to %d or more", l.Model.Vocab, vocab, vocab)
+	}
+	if _, err := PromptIDs(l.data.Tokenizer, l.Train.Sample.Prompt); err != nil {
+		return fmt.Errorf("train.sample.prompt: %w", err)
 	}
 	tokenizer, err := l.data.Tokenizer.Marshal()
 	if err != nil {

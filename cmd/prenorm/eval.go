@@ -121,7 +121,7 @@ func (t *trained) validation(cmd *cobra.Command) (*evalText, error) {
 	remove := func() error { return nil }
 	switch root := filepath.Dir(t.dir); {
 	case options.Dir != "":
-	case filepath.Base(root) == checkpointFolder:
+	case filepath.Base(root) == train.CheckpointFolder:
 		options.Dir = filepath.Join(filepath.Dir(root), "data")
 	default: // a checkpoint that was moved out of its run
 		dir, err := os.MkdirTemp("", "prenorm-")

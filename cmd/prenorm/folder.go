@@ -17,9 +17,6 @@ import (
 	"prenorm/train/checkpoint"
 )
 
-// checkpointFolder is where train.Run keeps a run's checkpoints.
-const checkpointFolder = "checkpoints"
-
 // prepareFolder makes a run's folder ready for train.Run: it refuses settings that the run in it does not allow, moves that run away where
 // --fresh asks for it, and writes the run file as resolved.
 func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, path, dir string) (err error) {
@@ -44,7 +41,7 @@ func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, path, 
 
 // checkRun compares the run in the folder, where there is one, with the run that is asked for.
 func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, path, dir string) error {
-	newest, _, err := checkpoint.Latest(checkpoint.OS, filepath.Join(dir, checkpointFolder))
+	newest, _, err := checkpoint.Latest(checkpoint.OS, filepath.Join(dir, train.CheckpointFolder))
 	if err != nil {
 		return err
 	}
@@ -154,7 +151,7 @@ func (f *trainFlags) refusal(cmd *cobra.Command, refused []configs.Change, stuck
 // setAside moves what an old run left in the folder to a new folder in it. Checkpoints go last: as long as they are there, so is the run.
 func setAside(cmd *cobra.Command, dir string) error {
 	var there []string
-	for _, name := range []string{train.MetricsFile, train.ConfigFile, checkpointFolder} {
+	for _, name := range []string{train.MetricsFile, train.ConfigFile, train.CheckpointFolder} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			there = append(there, name)
 		} else if !errors.Is(err, fs.ErrNotExist) {

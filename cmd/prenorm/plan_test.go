@@ -79,7 +79,7 @@ func TestPlanParts(t *testing.T) {
 		moments += m.Bytes()
 	}
 	update := p.Memory.Train - int64(s.Plan().Bytes())
-	if update < smallBuffers || update > 1<<12 {
+	if update < train.StepBytes || update > 1<<12 {
 		t.Errorf("the training step is planned with %d bytes, its program has %d", p.Memory.Train, s.Plan().Bytes())
 	}
 	for _, c := range []struct {

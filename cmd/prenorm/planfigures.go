@@ -8,6 +8,8 @@ import (
 	"prenorm/kernels"
 	"prenorm/model"
 	"prenorm/model/exec"
+	"prenorm/model/sample"
+	"prenorm/train"
 	"prenorm/train/optim"
 )
 
@@ -133,9 +135,6 @@ func slabBytes(lengths []int) int64 {
 	return int64(exec.LayoutOf(kernels.F32, lengths).Size) * int64(kernels.F32.Size())
 }
 
-// smallBuffers is what a training step keeps for its learning rate, norm and loss, in bytes.
-const smallBuffers = 3 * 64
-
 // planUpdate plans what follows the backward pass: the optimizer's moments and the norm's workspace.
 func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error {
 	o := run.Train.Optimizer
@@ -149,19 +148,16 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	if err != nil {
 		return err
 	}
-	p.Memory.Train += int64(smallBuffers + norm)
+	p.Memory.Train += int64(train.StepBytes + norm)
 	p.Memory.Moments = slab * int64(len(moments))
 	p.Memory.Saving = int64(kernels.F32.Size()) * p.Parameters.Total * int64(1+len(moments))
 	p.Memory.Optimizer = fmt.Sprintf("%s's %s", o.Kind, strings.Join(moments, " and "))
 	return nil
 }
 
-// prefillRows is how many tokens of a prompt sampling reads in one pass, at most.
-const prefillRows = 64
-
 // planSampling plans the programs of prefill and decoding and their cache.
 func (p *plan) planSampling(be kernels.Backend, c model.Config) error {
-	for _, rows := range []int{min(prefillRows, c.Context), 1} {
+	for _, rows := range []int{min(sample.DefaultPrefill, c.Context), 1} {
 		net, err := model.Build(c, model.Options{Mode: model.Cached, B: 1, T: rows})
 		if err != nil {
 			return err

@@ -92,7 +92,7 @@ func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 	if w.ids, err = train.PromptIDs(t.tokenizer, prompt); err != nil {
 		return usageError{fmt.Errorf("prompt: %w", err)}
 	}
-	if w.generator, err = sample.New(t.weights, sample.GeneratorOptions{Overflow: f.overflow}); err != nil {
+	if w.generator, err = sample.New(t.weights, sample.GeneratorOptions{Overflow: f.overflow, Vocab: t.tokenizer.Vocab()}); err != nil {
 		return err
 	}
 	defer w.generator.Free()
@@ -173,7 +173,7 @@ func (w *writer) one(ctx context.Context, i int) (int, error) {
 			return nil
 		}
 		if w.terminal {
-			b = visible(b)
+			b = metrics.Visible(b)
 		}
 		buffer.Write(b)
 		return buffer.Flush()
@@ -201,9 +201,9 @@ func (w *writer) heading() string {
 	case !w.terminal || w.prompt == "":
 		return w.prompt
 	case !wantsColour():
-		return string(visible([]byte(w.prompt)))
+		return string(metrics.Visible([]byte(w.prompt)))
 	}
-	return "\x1b[1m" + string(visible([]byte(w.prompt))) + "\x1b[0m"
+	return "\x1b[1m" + string(metrics.Visible([]byte(w.prompt))) + "\x1b[0m"
 }
 
 // generate hands the text to show, whole characters at a time, and tells how many tokens it took and why it ended.

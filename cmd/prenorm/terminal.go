@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -21,20 +19,6 @@ func isTerminal(w io.Writer) bool {
 
 // wantsColour follows the conventions of NO_COLOR and TERM.
 func wantsColour() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
-
-// visible replaces what a terminal would obey or could not show: control characters other than line breaks and tabs, and bytes that are no
-// UTF-8. A model of bytes may write anything. Carriage returns are dropped: a text with the line ends of Windows is full of them.
-func visible(text []byte) []byte {
-	return bytes.Map(func(r rune) rune {
-		if r == '\r' {
-			return -1
-		}
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
-}
 
 // table lays out rows in columns. Columns of numbers are flush right.
 type table struct {
@@ -93,4 +77,12 @@ func grouped(n int64) string {
 		s = s[:i] + " " + s[i:]
 	}
 	return s
+}
+
+// programName is how the user started this program, for commands that are suggested: `go run` builds it into a folder of its own.
+func programName() string {
+	if strings.Contains(os.Args[0], string(os.PathSeparator)+"go-build") {
+		return "go run ./cmd/prenorm"
+	}
+	return "prenorm"
 }

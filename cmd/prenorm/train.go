@@ -109,7 +109,7 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 		if text := r.Train.Sample.Prompt; text != "" {
 			prompt = " --prompt " + shellWord(text)
 		}
-		fmt.Fprintf(out, "next: prenorm sample %s%s\n", shellWord(dir), prompt)
+		fmt.Fprintf(out, "next: %s sample %s%s\n", programName(), shellWord(dir), prompt)
 		return nil
 	}
 	fmt.Fprintf(out, "stopped: %s at step %d of %d, saved as %s\nto go on: %s\n", o.Stopped, o.Step, o.Steps, o.Checkpoint, again)
@@ -121,7 +121,7 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 
 // commandLine is the command line that goes on with a run: this one without --fresh.
 func commandLine(cmd *cobra.Command, path string) string {
-	words := []string{cmd.CommandPath(), shellWord(path)}
+	words := []string{programName(), cmd.Name(), shellWord(path)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch v := f.Value.(type) {
 		case pflag.SliceValue:
