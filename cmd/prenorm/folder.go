@@ -136,7 +136,7 @@ func (f *trainFlags) refusal(cmd *cobra.Command, refused []configs.Change, stuck
 		}
 		fmt.Fprintf(&b, "  %s: run has %s, %s says %s\n", c.Key, c.From, source, c.To)
 	}
-	fmt.Fprintf(&b, "To go on with the run's own settings:\n  prenorm train %s --out %s\n", shellWord(filepath.Join(dir, train.ConfigFile)), shellWord(dir))
+	fmt.Fprintf(&b, "To go on with the run's own settings:\n  %s train %s --out %s\n", programName(), shellWord(filepath.Join(dir, train.ConfigFile)), shellWord(dir))
 	if !stuck {
 		again := commandLine(cmd, path)
 		for _, c := range refused {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -81,7 +82,8 @@ func grouped(n int64) string {
 
 // programName is how the user started this program, for commands that are suggested: `go run` builds it into a folder of its own.
 func programName() string {
-	if strings.Contains(os.Args[0], string(os.PathSeparator)+"go-build") {
+	dir, file := filepath.Split(os.Args[0])
+	if strings.TrimSuffix(file, ".exe") == "prenorm" && strings.Contains(dir, string(os.PathSeparator)+"go-build") {
 		return "go run ./cmd/prenorm"
 	}
 	return "prenorm"
