@@ -10,31 +10,67 @@ import (
 )
 
 func init() {
-	enter(func(c kernels.Activation, _ kernels.Args, _ *scratch) (curve, error) { return findCurve(c, c.Kind) }, bindActivation)
-	enter(func(c kernels.ActivationGrad, _ kernels.Args, _ *scratch) (curve, error) { return findCurve(c, c.Kind) }, bindActivationGrad)
-	enter(func(c kernels.GatedActivation, _ kernels.Args, _ *scratch) (curve, error) {
-		return findCurve(c, c.Kind)
+	enter(func(c kernels.Activation, _ kernels.Args, s *scratch) (curve, error) {
+		return s.tier.findCurve(c, c.Kind)
+	}, bindActivation)
+	enter(func(c kernels.ActivationGrad, _ kernels.Args, s *scratch) (curve, error) {
+		return s.tier.findCurve(c, c.Kind)
+	}, bindActivationGrad)
+	enter(func(c kernels.GatedActivation, _ kernels.Args, s *scratch) (curve, error) {
+		return s.tier.findCurve(c, c.Kind)
 	}, bindGated)
-	enter(func(c kernels.GatedActivationGrad, _ kernels.Args, _ *scratch) (curve, error) {
-		return findCurve(c, c.Kind)
+	enter(func(c kernels.GatedActivationGrad, _ kernels.Args, s *scratch) (curve, error) {
+		return s.tier.findCurve(c, c.Kind)
 	}, bindGatedGrad)
 }
 
-// curve is one kind of activation.
+// curve is one kind of activation f.
 type curve struct {
-	value func(y, x []float32)      // y = f(x)
-	slope func(y, d, x []float32)   // y = f(x), d = f'(x)
-	grad  func(dx, x, dy []float32) // dx = f'(x) dy; dx may be dy
+	value    func(y, x []float32)                     // y = f(x)
+	grad     func(dx, x, dy []float32)                // dx = f'(x) dy; dx may be dy
+	gate     func(y, gate, up []float32)              // y = f(gate) up
+	gateGrad func(dgate, dup, gate, up, dy []float32) // dgate = f'(gate) up dy, dup = f(gate) dy
 }
 
-var curves = map[string]curve{"gelu_tanh": {gelu, geluSlope, geluGrad}, "silu": {silu, siluSlope, siluGrad}}
-
-func findCurve(c kernels.Call, kind string) (curve, error) {
-	f, ok := curves[kind]
+func (v *vectors) findCurve(c kernels.Call, kind string) (curve, error) {
+	f, ok := v.curves[kind]
 	if !ok {
-		return f, fmt.Errorf("%s: no activation %q (have %s)", c.Kernel(), kind, strings.Join(slices.Sorted(maps.Keys(curves)), ", "))
+		return f, fmt.Errorf("%s: no activation %q (have %s)", c.Kernel(), kind, strings.Join(slices.Sorted(maps.Keys(v.curves)), ", "))
 	}
 	return f, nil
+}
+
+// curveOf makes a curve of a function that returns the activation and its derivative.
+func curveOf(at func(x float32) (y, d float32)) curve {
+	return curve{
+		value: func(y, x []float32) {
+			y = y[:len(x)]
+			for i, v := range x {
+				y[i], _ = at(v)
+			}
+		},
+		grad: func(dx, x, dy []float32) {
+			dx, dy = dx[:len(x)], dy[:len(x)]
+			for i, v := range x {
+				_, d := at(v)
+				dx[i] = dy[i] * d
+			}
+		},
+		gate: func(y, gate, up []float32) {
+			y, up = y[:len(gate)], up[:len(gate)]
+			for i, v := range gate {
+				f, _ := at(v)
+				y[i] = f * up[i]
+			}
+		},
+		gateGrad: func(dgate, dup, gate, up, dy []float32) {
+			dgate, dup, up, dy = dgate[:len(gate)], dup[:len(gate)], up[:len(gate)], dy[:len(gate)]
+			for i, v := range gate {
+				f, d := at(v)
+				dgate[i], dup[i] = d*dy[i]*up[i], f*dy[i]
+			}
+		},
+	}
 }
 
 // The tanh of GELU is written as a sigmoid, 0.5 (1 + tanh u) = sigmoid(2u): that does not cancel where u is negative.
@@ -43,72 +79,31 @@ const (
 	gelu3 = 0.044715
 )
 
-func gelu(y, x []float32) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] = v * sigmoid32(gelu1*v*(1+gelu3*v*v))
+// bent is the sigmoid g of z and g (1 - g), for e = e⁻ᶻ. As 1 - g = e g, nothing needs to cancel.
+func bent(e float32) (g, bend float32) {
+	g = 1 / (1 + e)
+	if e < 1 {
+		return g, e * g * g
 	}
+	return g, (1 - g) * g
 }
 
 // geluAt is GELU and its derivative.
 func geluAt(v float32) (y, d float32) {
-	s := sigmoid32(gelu1 * v * (1 + gelu3*v*v))
-	bend := s * (1 - s)
+	s, bend := bent(exp32(-gelu1 * v * (1 + gelu3*v*v)))
 	if bend != 0 || v-v != 0 { // far from 0 the next factor may overflow, but what is not finite must show
 		bend *= gelu1 * v * (1 + 3*gelu3*v*v)
 	}
 	return v * s, s + bend
 }
 
-func geluSlope(y, d, x []float32) {
-	y, d = y[:len(x)], d[:len(x)]
-	for i, v := range x {
-		y[i], d[i] = geluAt(v)
-	}
-}
-
-func geluGrad(dx, x, dy []float32) {
-	dx, dy = dx[:len(x)], dy[:len(x)]
-	for i, v := range x {
-		_, d := geluAt(v)
-		dx[i] = dy[i] * d
-	}
-}
-
-func silu(y, x []float32) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] = v * sigmoid32(v)
-	}
-}
-
 // siluAt is SiLU and its derivative.
 func siluAt(v float32) (y, d float32) {
-	s := sigmoid32(v)
-	return v * s, s + v*s*(1-s)
-}
-
-func siluSlope(y, d, x []float32) {
-	y, d = y[:len(x)], d[:len(x)]
-	for i, v := range x {
-		y[i], d[i] = siluAt(v)
+	s, bend := bent(exp32(-v))
+	if bend != 0 || v-v != 0 {
+		bend *= v
 	}
-}
-
-func siluGrad(dx, x, dy []float32) {
-	dx, dy = dx[:len(x)], dy[:len(x)]
-	for i, v := range x {
-		_, d := siluAt(v)
-		dx[i] = dy[i] * d
-	}
-}
-
-// times is y *= x.
-func times(y, x []float32) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] *= x[i]
-	}
+	return v * s, s + bend
 }
 
 func bindActivation(b *Backend, _ kernels.Activation, a kernels.Args, f curve) kernels.Launch {
@@ -123,21 +118,13 @@ func bindActivationGrad(b *Backend, _ kernels.ActivationGrad, a kernels.Args, f 
 
 func bindGated(b *Backend, _ kernels.GatedActivation, a kernels.Args, f curve) kernels.Launch {
 	y, gate, up := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
-	return b.run1(spans(len(y), nsExp, func(lo, hi int) {
-		f.value(y[lo:hi], gate[lo:hi])
-		times(y[lo:hi], up[lo:hi])
-	}))
+	return b.run1(spans(len(y), nsExp, func(lo, hi int) { f.gate(y[lo:hi], gate[lo:hi], up[lo:hi]) }))
 }
 
 func bindGatedGrad(b *Backend, _ kernels.GatedActivationGrad, a kernels.Args, f curve) kernels.Launch {
 	dgate, dup := a.Out[0].F32(), a.Out[1].F32()
 	gate, up, dy := a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
 	return b.run1(spans(len(dup), nsExp, func(lo, hi int) {
-		f.slope(dup[lo:hi], dgate[lo:hi], gate[lo:hi])
-		dgate, dup, up, dy := dgate[lo:hi], dup[lo:hi], up[lo:hi], dy[lo:hi]
-		for i := range dy {
-			dgate[i] *= dy[i] * up[i]
-			dup[i] *= dy[i]
-		}
+		f.gateGrad(dgate[lo:hi], dup[lo:hi], gate[lo:hi], up[lo:hi], dy[lo:hi])
 	}))
 }

@@ -13,14 +13,15 @@ func init() { enter(planAttention, bindAttention) }
 
 // geometry says where heads lie in rows and what a query sees.
 type geometry struct {
+	*tier
 	heads, kvHeads, dim int
 	width, kvWidth      int // of a row of queries, of keys and values
 	scale, softcap      float32
 	window              int
 }
 
-func geometryOf(heads, kvHeads, dim int, scale, softcap float64, window int) geometry {
-	return geometry{heads: heads, kvHeads: kvHeads, dim: dim, width: heads * dim, kvWidth: kvHeads * dim,
+func geometryOf(t *tier, heads, kvHeads, dim int, scale, softcap float64, window int) geometry {
+	return geometry{tier: t, heads: heads, kvHeads: kvHeads, dim: dim, width: heads * dim, kvWidth: kvHeads * dim,
 		scale: float32(scale), softcap: float32(softcap), window: window}
 }
 
@@ -51,9 +52,7 @@ func (g geometry) prepare(s []float32, i, lo int, documents []int32) []float32 {
 	from := min(max(g.first(i)-lo, 0), len(s)) // a row past the cache may see none of it
 	to := max(min(i+1-lo, len(s)), from)
 	seen := s[from:to]
-	for j := range seen {
-		seen[j] *= g.scale
-	}
+	g.multiply(seen, seen, g.scale)
 	if g.softcap > 0 {
 		softcap(seen, seen, g.softcap)
 	}
@@ -76,12 +75,9 @@ func (g geometry) softmax(s []float32, i, lo int, documents []int32) float32 {
 	if len(seen) == 0 {
 		return float32(math.Inf(-1))
 	}
-	top := maximum(seen)
-	sum := expShifted(seen, seen, top)
-	inverse := float32(1 / sum)
-	for j := range seen {
-		seen[j] *= inverse
-	}
+	top := g.maximum(seen)
+	sum := g.expShifted(seen, seen, top)
+	g.multiply(seen, seen, float32(1/sum))
 	return logSumExp(top, sum)
 }
 
@@ -135,20 +131,20 @@ func planAttention(c kernels.Attention, a kernels.Args, s *scratch) (p attention
 }
 
 func bindAttention(b *Backend, c kernels.Attention, a kernels.Args, p attentionPlan) kernels.Launch {
-	g := geometryOf(c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
+	g := geometryOf(b.tier, c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
 	y, q, k, v := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
 	lse, documents := statistic(a.Aux, 0), documentsAt(a.In, 3)
 	return b.run1(p.loop(nsFLOP*4*float64(c.T*c.T*c.HeadDim), func(lane, item int) {
 		row, h := item/c.Heads*c.T, item%c.Heads
 		at, kv := row*g.width+h*g.dim, row*g.kvWidth+g.kvHead(h)*g.dim
-		f := attentionHead{geometry: g, tier: b.tier, t: c.T, block: p.block, y: y[at:], q: q[at:], v: v[kv:],
+		f := attentionHead{geometry: g, t: c.T, block: p.block, y: y[at:], q: q[at:], v: v[kv:],
 			documents: rowsOf(documents, row, c.T), scores: p.part(p.scores, lane)}
 		if lse != nil {
 			f.lse = lse[row*c.Heads+h:]
 		}
 		f.keys = f.turnedFactor(p.part(p.keys, lane), k[kv:], g.kvWidth, c.T, g.dim)
 		f.values = f.headFactor(p.part(p.values, lane), v[kv:], g.kvWidth, c.T, g.dim)
-		f.finite = allFinite(f.v, g.kvWidth, c.T, g.dim)
+		f.finite = f.allFinite(f.v, g.kvWidth, c.T, g.dim)
 		for i := 0; i < c.T; i += p.block {
 			f.rows(i, min(p.block, c.T-i))
 		}
@@ -174,7 +170,6 @@ func rowsOf(documents []int32, row, t int) []int32 {
 // attentionHead is the work of one head of one sequence. y, q and v start at its first element, lse (if wanted) at its first row.
 type attentionHead struct {
 	geometry
-	*tier
 	t, block     int
 	y, q, v, lse []float32
 	documents    []int32

@@ -46,7 +46,7 @@ func (p gradPlan) at(t *tier, lane, rows, dim int) gradSpace {
 
 // bindAttentionGrad makes a task of one key head of one sequence, which sums dk and dv over its query heads in their order.
 func bindAttentionGrad(b *Backend, c kernels.AttentionGrad, a kernels.Args, p gradPlan) kernels.Launch {
-	g := geometryOf(c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
+	g := geometryOf(b.tier, c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
 	dq, dk, dv := a.Out[0].F32(), a.Out[1].F32(), a.Out[2].F32()
 	q, k, v, y, dy := a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[3].F32(), a.In[4].F32()
 	lse, documents := statistic(a.Saved, 0), documentsAt(a.In, 5)
@@ -54,7 +54,7 @@ func bindAttentionGrad(b *Backend, c kernels.AttentionGrad, a kernels.Args, p gr
 	return b.run1(p.loop(nsFLOP*10*float64(c.T*c.T*c.HeadDim*group), func(lane, item int) {
 		row, kvHead := item/c.KVHeads*c.T, item%c.KVHeads
 		kv := row*g.kvWidth + kvHead*g.dim
-		w := gradHead{geometry: g, tier: b.tier, gradSpace: p.at(b.tier, lane, c.T, g.dim), t: c.T, k: k[kv:], v: v[kv:], dk: dk[kv:], dv: dv[kv:],
+		w := gradHead{geometry: g, gradSpace: p.at(b.tier, lane, c.T, g.dim), t: c.T, k: k[kv:], v: v[kv:], dk: dk[kv:], dv: dv[kv:],
 			documents: rowsOf(documents, row, c.T)}
 		w.loadKeys()
 		for h := kvHead * group; h < (kvHead+1)*group; h++ {
@@ -74,7 +74,6 @@ func bindAttentionGrad(b *Backend, c kernels.AttentionGrad, a kernels.Args, p gr
 // gradHead is the backward pass of one query head. Its slices start at the head's first element.
 type gradHead struct {
 	geometry
-	*tier
 	gradSpace
 	t                                             int
 	q, k, v, y, dy, lse, dq, dk, dv               []float32
@@ -88,7 +87,7 @@ func (w *gradHead) loadKeys() {
 	w.keysTurned = w.turnedFactor(w.turnedK, w.k, w.kvWidth, w.t, w.dim)
 	w.valuesTurned = w.turnedFactor(w.turnedV, w.v, w.kvWidth, w.t, w.dim)
 	w.keys = w.headFactor(w.gradSpace.k, w.k, w.kvWidth, w.t, w.dim)
-	w.finiteKeys = allFinite(w.k, w.kvWidth, w.t, w.dim) && allFinite(w.v, w.kvWidth, w.t, w.dim)
+	w.finiteKeys = w.allFinite(w.k, w.kvWidth, w.t, w.dim) && w.allFinite(w.v, w.kvWidth, w.t, w.dim)
 	for j := range w.t {
 		clear(w.dk[j*w.kvWidth:][:w.dim])
 		clear(w.dv[j*w.kvWidth:][:w.dim])
@@ -101,7 +100,7 @@ func (w *gradHead) loadQueries() {
 	w.dOut = w.headFactor(w.gradSpace.dy, w.dy, w.width, w.t, w.dim)
 	w.finite = w.finiteKeys
 	for _, x := range [][]float32{w.q, w.y, w.dy} {
-		w.finite = w.finite && allFinite(x, w.width, w.t, w.dim)
+		w.finite = w.finite && w.allFinite(x, w.width, w.t, w.dim)
 	}
 }
 
@@ -143,7 +142,7 @@ func (w *gradHead) row(i, lo int, p, ds []float32) {
 	if w.lse != nil {
 		lse = w.lse[i*w.heads]
 	} else {
-		top := maximum(seen)
+		top := w.maximum(seen)
 		lse = logSumExp(top, sumExp(seen, top))
 	}
 	var total float64
@@ -151,16 +150,20 @@ func (w *gradHead) row(i, lo int, p, ds []float32) {
 	for j, v := range y {
 		total += float64(v) * float64(dy[j])
 	}
-	w.slopes(seen, ds, lse, float32(total))
+	if w.softcap > 0 {
+		w.cappedSlopes(seen, ds, lse, float32(total))
+	} else {
+		w.slopes(seen, ds, lse, float32(total), w.scale)
+	}
 }
 
-// slopes sets p = exp(s - lse) in place of the scores, and ds.
-func (w *gradHead) slopes(s, ds []float32, lse, total float32) {
+// cappedSlopes sets s = exp(s - lse) and ds for capped scores.
+func (w *gradHead) cappedSlopes(s, ds []float32, lse, total float32) {
 	for j, score := range s {
 		p := exp32(score - lse)
 		s[j] = p
 		d := p * (ds[j] - total) * w.scale
-		if w.softcap > 0 && p != 0 { // in another document the score is -Inf
+		if p != 0 { // in another document the score is -Inf
 			u := score / w.softcap
 			d *= 1 - u*u
 		}

@@ -65,13 +65,13 @@ func planCached(c kernels.CachedAttention, a kernels.Args, s *scratch) (p cached
 func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedPlan) kernels.Launch {
 	y, q, k, v, position := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[3].I32()
 	name, at := c.Kernel(), 0 // at is the position of this launch
-	g := geometryOf(c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
+	g := geometryOf(b.tier, c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
 	heads := p.loop(nsFLOP*4*float64(c.T*c.Context*c.HeadDim), func(lane, item int) {
 		s, h := item/c.Heads, item%c.Heads
 		kv := s*c.Context*g.kvWidth + g.kvHead(h)*c.HeadDim
 		rows := s*c.T*g.width + h*c.HeadDim
 		seen := min(at+c.T, c.Context)
-		f := cachedHead{geometry: g, tier: b.tier, dots: p.dots, context: c.Context, keys: k[kv:], scores: p.part(p.scores, lane)}
+		f := cachedHead{geometry: g, dots: p.dots, context: c.Context, keys: k[kv:], scores: p.part(p.scores, lane)}
 		if !p.dots {
 			f.turned = f.turnedFactor(p.part(p.keys, lane), f.keys, g.kvWidth, seen, c.HeadDim)
 		}
@@ -94,7 +94,6 @@ func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedP
 // cachedHead is the work of one head of one sequence.
 type cachedHead struct {
 	geometry
-	*tier
 	dots           bool
 	context        int
 	keys           []float32

@@ -39,22 +39,12 @@ func rowSpans(rows, width int, ns float64, fn func(lo, hi int)) *loop {
 
 func bindAdd(b *Backend, _ kernels.Add, a kernels.Args) kernels.Launch {
 	z, x, y := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
-	return b.run1(spans(len(z), nsElem, func(lo, hi int) {
-		z, x, y := z[lo:hi], x[lo:hi], y[lo:hi]
-		for i := range z {
-			z[i] = x[i] + y[i]
-		}
-	}))
+	return b.run1(spans(len(z), nsElem, func(lo, hi int) { b.tier.add(z[lo:hi], x[lo:hi], y[lo:hi]) }))
 }
 
 func bindScale(b *Backend, c kernels.Scale, a kernels.Args) kernels.Launch {
 	y, x, f := a.Out[0].F32(), a.In[0].F32(), float32(c.Factor)
-	return b.run1(spans(len(y), nsElem, func(lo, hi int) {
-		y, x := y[lo:hi], x[lo:hi]
-		for i := range y {
-			y[i] = f * x[i]
-		}
-	}))
+	return b.run1(spans(len(y), nsElem, func(lo, hi int) { b.tier.multiply(y[lo:hi], x[lo:hi], f) }))
 }
 
 func planSoftcap(c kernels.Softcap, _ kernels.Args, _ *scratch) (none, error) {
@@ -74,10 +64,7 @@ func bindAddBias(b *Backend, _ kernels.AddBias, a kernels.Args) kernels.Launch {
 	w := len(bias)
 	return b.run1(rowSpans(a.In[0].Dim(0), w, nsElem, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			y, x := y[r*w:][:w], x[r*w:][:w]
-			for i, v := range bias {
-				y[i] = x[i] + v
-			}
+			b.tier.add(y[r*w:][:w], x[r*w:][:w], bias)
 		}
 	}))
 }

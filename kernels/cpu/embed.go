@@ -33,7 +33,7 @@ func bindEmbedGrad(b *Backend, c kernels.EmbedGrad, a kernels.Args) kernels.Laun
 	add := newLoop(blocks(width, stripe), float64(len(tokens)*stripe), func(t int) {
 		lo, hi := t*stripe, min((t+1)*stripe, width)
 		for i, token := range tokens {
-			addTo(dw[int(token)*width:][lo:hi], dy[i*width:][lo:hi])
+			b.tier.addTo(dw[int(token)*width:][lo:hi], dy[i*width:][lo:hi])
 		}
 	})
 	return func() error {

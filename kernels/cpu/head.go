@@ -94,26 +94,36 @@ func (h *head) row(z []float32, target int32) float64 {
 	if h.softcap > 0 {
 		softcap(z, z, h.softcap)
 	}
-	top := maximum(z)
+	top := h.maximum(z)
 	own := z[target]
-	if h.dloss == nil {
-		return float64(top) + math.Log(sumExp(z, top)) - float64(own)
+	var sum float64
+	switch {
+	case h.softcap > 0 && h.dloss == nil:
+		sum = sumExp(z, top)
+	case h.softcap > 0:
+		sum = h.cappedGradient(z, top, int(target))
+	case h.dloss == nil:
+		sum = h.expShifted(z, z, top)
+	default:
+		sum = h.gradient(z, top, int(target))
 	}
-	return float64(top) + math.Log(h.gradient(z, top, int(target))) - float64(own)
+	return float64(top) + math.Log(sum) - float64(own)
 }
+
+// slope is what every gradient of a logit is multiplied by.
+func (h *head) slope() float32 { return h.dloss[0] / h.normaliser[0] }
 
 // gradient sets z to the gradient of the raw logits and returns the sum of exp(z - top).
 func (h *head) gradient(z []float32, top float32, target int) float64 {
-	scale := h.dloss[0] / h.normaliser[0]
-	if h.softcap <= 0 {
-		sum := expShifted(z, z, top)
-		inverse := float32(1 / sum)
-		z[target] = z[target] - float32(sum) // (p - 1) sum
-		for j := range z {
-			z[j] *= inverse * scale
-		}
-		return sum
-	}
+	sum := h.expShifted(z, z, top)
+	z[target] -= float32(sum) // (p - 1) sum
+	h.tier.multiply(z, z, float32(1/sum)*h.slope())
+	return sum
+}
+
+// cappedGradient is [head.gradient] for capped logits.
+func (h *head) cappedGradient(z []float32, top float32, target int) float64 {
+	scale := h.slope()
 	sum := sumExp(z, top)
 	inverse := float32(1 / sum)
 	for j, v := range z {

@@ -11,19 +11,17 @@ func init() {
 	enter(planLayerNormGrad, bindLayerNormGrad)
 }
 
-// moments are the mean of x and 1/sqrt(biased variance + eps), rounded to float32. Sums are taken in float64, in two interleaved parts.
-func moments(x []float32, eps float64) (mean, rstd float32) {
-	var even, odd float64
-	for _, v := range x {
-		even, odd = odd, even+float64(v)
+// moments are the mean of x and 1/sqrt(biased variance + eps), rounded to float32. Sums are taken in float64, where the difference of the mean
+// square and the squared mean is still good to more than the elements are.
+func (v *vectors) moments(x []float32, eps float64) (mean, rstd float32) {
+	n := float64(len(x))
+	sum, squares := v.sums(x)
+	m := sum / n
+	variance := squares/n - m*m
+	if variance < 0 { // NaN stays
+		variance = 0
 	}
-	m := (even + odd) / float64(len(x))
-	even, odd = 0, 0
-	for _, v := range x {
-		h := float64(v) - m
-		even, odd = odd, even+h*h
-	}
-	return float32(m), float32(1 / math.Sqrt((even+odd)/float64(len(x))+eps))
+	return float32(m), float32(1 / math.Sqrt(variance+eps))
 }
 
 func bindLayerNorm(b *Backend, c kernels.LayerNorm, a kernels.Args) kernels.Launch {
@@ -33,10 +31,8 @@ func bindLayerNorm(b *Backend, c kernels.LayerNorm, a kernels.Args) kernels.Laun
 	return b.run1(rowSpans(len(x)/d, d, 3*nsElem, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
 			x, y, bias := x[n*d:][:d], y[n*d:][:d], bias[:d]
-			m, r := moments(x, c.Eps)
-			for i, g := range gain {
-				y[i] = (x[i]-m)*r*(unit+g) + bias[i]
-			}
+			m, r := b.tier.moments(x, c.Eps)
+			b.tier.layerRow(y, x, gain, bias, m, r, unit)
 			if mean != nil {
 				mean[n], rstd[n] = m, r
 			}
@@ -66,10 +62,11 @@ func bindLayerNormGrad(b *Backend, c kernels.LayerNormGrad, a kernels.Args, p la
 			if mean != nil {
 				m, r = mean[n], rstd[n]
 			} else {
-				m, r = moments(x, c.Eps)
+				m, r = b.tier.moments(x, c.Eps)
 			}
-			addTo(dbias, dy)
-			layerNormGradRow(dx[n*d:][:d], dgain, x, gain, dy, m, r, unit)
+			dx := dx[n*d:][:d]
+			sum, sumH := b.tier.layerGradRow(dx, dgain, dbias, x, gain, dy, m, r, unit)
+			b.tier.layerGradEnd(dx, x, m, r, float32(float64(sum)/float64(d)), float32(float64(sumH)/float64(d)))
 		}
 	})
 	finishGain, finishBias := p.gain.finish(a.Out[1].F32()), p.bias.finish(a.Out[2].F32())
@@ -78,25 +75,5 @@ func bindLayerNormGrad(b *Backend, c kernels.LayerNormGrad, a kernels.Args, p la
 		b.pool.run(finishGain)
 		b.pool.run(finishBias)
 		return nil
-	}
-}
-
-// layerNormGradRow sets one run of dx and adds to dgain.
-func layerNormGradRow(dx, dgain, x, gain, dy []float32, m, r, unit float32) {
-	d := len(gain)
-	dx, dgain, x, dy = dx[:d], dgain[:d], x[:d], dy[:d]
-	var sum, sumH float64
-	for i, g := range gain {
-		h := (x[i] - m) * r
-		v := (unit + g) * dy[i]
-		dx[i] = v
-		dgain[i] += dy[i] * h
-		sum += float64(v)
-		sumH += float64(v) * float64(h)
-	}
-	meanV, meanVH := float32(sum/float64(d)), float32(sumH/float64(d))
-	for i := range dx {
-		h := (x[i] - m) * r
-		dx[i] = r * (dx[i] - meanV - h*meanVH)
 	}
 }

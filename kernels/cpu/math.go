@@ -43,51 +43,15 @@ func tanh32(x float32) float32 {
 	return float32(math.Copysign(float64(1-2/(exp32(2*a)+1)), float64(x)))
 }
 
-// expBlock is the number of exponentials that are added in float32 before the sum goes on in float64.
-const expBlock = 256
-
-// expShifted sets dst[j] = exp(x[j]-shift) and returns the sum. dst may be x.
-func expShifted(dst, x []float32, shift float32) float64 {
-	var sum float64
-	dst = dst[:len(x)]
-	for len(x) > expBlock {
-		sum += float64(expShiftedBlock(dst[:expBlock], x[:expBlock], shift))
-		dst, x = dst[expBlock:], x[expBlock:]
-	}
-	return sum + float64(expShiftedBlock(dst, x, shift))
-}
-
-func expShiftedBlock(dst, x []float32, shift float32) float32 {
-	var even, odd float32
-	dst = dst[:len(x)]
-	for j, v := range x {
-		e := exp32(v - shift)
-		dst[j] = e
-		even, odd = odd, even+e
-	}
-	return even + odd
-}
-
-// sumExp is the sum that [expShifted] returns, bit for bit.
+// sumExp is the sum of exp(x - shift).
 func sumExp(x []float32, shift float32) float64 {
 	var sum float64
 	var y [expBlock]float32
 	for len(x) > expBlock {
-		sum += float64(expShiftedBlock(y[:], x[:expBlock], shift))
+		sum += float64(expSumGo(y[:], x[:expBlock], shift))
 		x = x[expBlock:]
 	}
-	return sum + float64(expShiftedBlock(y[:len(x)], x, shift))
-}
-
-// maximum is the largest element; NaN where there is one.
-func maximum(x []float32) float32 {
-	m := float32(math.Inf(-1))
-	for _, v := range x {
-		if v > m || v != v {
-			m = v
-		}
-	}
-	return m
+	return sum + float64(expSumGo(y[:], x, shift))
 }
 
 // softcap sets x = cap tanh(x/cap) element by element. y may be x.

@@ -29,13 +29,7 @@ func bindAdamW(b *Backend, c kernels.AdamW, a kernels.Args) kernels.Launch {
 		step := rate / hyper[1]
 		root := float32(1 / math.Sqrt(float64(hyper[2])))
 		keep := float32(1 - float64(rate)*c.WeightDecay)
-		for i, gi := range g {
-			gi *= clip
-			mi := beta1*m[i] + rest1*gi
-			vi := beta2*v[i] + rest2*gi*gi
-			newM[i], newV[i] = mi, vi
-			newP[i] = p[i]*keep - step*mi/(float32(math.Sqrt(float64(vi)))*root+eps)
-		}
+		b.tier.adamw(newP, newM, newV, p, m, v, g, beta1, rest1, beta2, rest2, clip, keep, step, root, eps)
 	}))
 }
 

@@ -1,7 +1,5 @@
 package cpu
 
-import "math"
-
 // Products are computed in tiles whose elements stay in registers. K is cut into blocks of blockK terms: each element is one chain of fused
 // multiply-adds over a block, from 0, and the chains are added to C in order. That is all that decides the rounding: neither the tile's
 // size, nor where and how the operands lie, nor how the product is cut into tasks.
@@ -129,16 +127,4 @@ func productSeen(sees func(i, p int) bool, m, n, k int, a, b strided, c []float3
 			c[i*ldc+j] = s
 		}
 	}
-}
-
-// allFinite says whether rows of the given length hold neither NaN nor infinity.
-func allFinite(x []float32, ld, rows, cols int) bool {
-	const exponent = 0x7f800000
-	var carry uint32 // its top bit is set by an exponent of ones
-	for i := range rows {
-		for _, v := range x[i*ld:][:cols] {
-			carry |= math.Float32bits(v)&exponent + 1<<23
-		}
-	}
-	return carry>>31 == 0
 }

@@ -47,14 +47,6 @@ func (p rowSum) finish(out []float32) *loop {
 	})
 }
 
-// addTo is sum += x.
-func addTo(sum, x []float32) {
-	x = x[:len(sum)]
-	for i := range sum {
-		sum[i] += x[i]
-	}
-}
-
 func planSumRows(_ kernels.SumRows, a kernels.Args, s *scratch) (rowSum, error) {
 	return planRowSum(a.In[0].Dim(0), a.In[0].Dim(1), s), nil
 }
@@ -64,7 +56,7 @@ func bindSumRows(b *Backend, _ kernels.SumRows, a kernels.Args, p rowSum) kernel
 	sum := newLoop(p.count, nsElem*float64(p.per*w), func(t int) {
 		part := p.block(t)
 		for r := t * p.per; r < min((t+1)*p.per, rows); r++ {
-			addTo(part, x[r*w:][:w])
+			b.tier.addTo(part, x[r*w:][:w])
 		}
 	})
 	finish := p.finish(a.Out[0].F32())
@@ -81,7 +73,7 @@ func planGlobalNorm(_ kernels.GlobalNorm, a kernels.Args, s *scratch) ([]float64
 
 func bindGlobalNorm(b *Backend, _ kernels.GlobalNorm, a kernels.Args, partial []float64) kernels.Launch {
 	x, norm := a.In[0].F32(), a.Out[0].F32()
-	squares := spans(len(x), nsElem, func(lo, hi int) { partial[lo/spanSize] = sumSquares(x[lo:hi]) })
+	squares := spans(len(x), nsElem, func(lo, hi int) { _, partial[lo/spanSize] = b.tier.sums(x[lo:hi]) })
 	return func() error {
 		b.pool.run(squares)
 		var s float64
@@ -91,23 +83,6 @@ func bindGlobalNorm(b *Backend, _ kernels.GlobalNorm, a kernels.Args, partial []
 		norm[0] = float32(math.Sqrt(s))
 		return nil
 	}
-}
-
-// sumSquares is the sum of squares in float64, in four interleaved parts.
-func sumSquares(x []float32) float64 {
-	var s0, s1, s2, s3 float64
-	for len(x) >= 4 {
-		a, b, c, d := float64(x[0]), float64(x[1]), float64(x[2]), float64(x[3])
-		s0 += a * a
-		s1 += b * b
-		s2 += c * c
-		s3 += d * d
-		x = x[4:]
-	}
-	for _, v := range x {
-		s0 += float64(v) * float64(v)
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 func bindClipFactor(_ *Backend, c kernels.ClipFactor, a kernels.Args) kernels.Launch {

@@ -12,8 +12,9 @@ func init() {
 }
 
 // reciprocalRMS is 1/sqrt(mean(x²) + eps), rounded to float32.
-func reciprocalRMS(x []float32, eps float64) float32 {
-	return float32(1 / math.Sqrt(sumSquares(x)/float64(len(x))+eps))
+func (v *vectors) reciprocalRMS(x []float32, eps float64) float32 {
+	_, squares := v.sums(x)
+	return float32(1 / math.Sqrt(squares/float64(len(x))+eps))
 }
 
 func bindRMSNorm(b *Backend, c kernels.RMSNorm, a kernels.Args) kernels.Launch {
@@ -23,10 +24,8 @@ func bindRMSNorm(b *Backend, c kernels.RMSNorm, a kernels.Args) kernels.Launch {
 	return b.run1(rowSpans(len(x)/d, d, 2*nsElem, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
 			x, y := x[n*d:][:d], y[n*d:][:d]
-			r := reciprocalRMS(x, c.Eps)
-			for i, g := range gain {
-				y[i] = x[i] * r * (unit + g)
-			}
+			r := b.tier.reciprocalRMS(x, c.Eps)
+			b.tier.rmsRow(y, x, gain, r, unit)
 			if rstd != nil {
 				rstd[n] = r
 			}
@@ -68,9 +67,11 @@ func bindRMSNormGrad(b *Backend, c kernels.RMSNormGrad, a kernels.Args, p rowSum
 			if saved != nil {
 				r = saved[n]
 			} else {
-				r = reciprocalRMS(x, c.Eps)
+				r = b.tier.reciprocalRMS(x, c.Eps)
 			}
-			rmsNormGradRow(dx[n*d:][:d], dgain, x, gain, dy[n*d:][:d], r, unit)
+			dx := dx[n*d:][:d]
+			sum := b.tier.rmsGradRow(dx, dgain, x, gain, dy[n*d:][:d], r, unit)
+			b.tier.rmsGradEnd(dx, x, r, float32(float64(sum)/float64(d)*float64(r)*float64(r)))
 		}
 	})
 	finish := p.finish(a.Out[1].F32())
@@ -78,22 +79,5 @@ func bindRMSNormGrad(b *Backend, c kernels.RMSNormGrad, a kernels.Args, p rowSum
 		b.pool.run(rows)
 		b.pool.run(finish)
 		return nil
-	}
-}
-
-// rmsNormGradRow sets one run of dx and adds to dgain.
-func rmsNormGradRow(dx, dgain, x, gain, dy []float32, r, unit float32) {
-	d := len(gain)
-	dx, dgain, x, dy = dx[:d], dgain[:d], x[:d], dy[:d]
-	var even, odd float64
-	for i, g := range gain {
-		h := (unit + g) * dy[i]
-		dx[i] = h
-		dgain[i] += dy[i] * (x[i] * r)
-		even, odd = odd, even+float64(h)*float64(x[i])
-	}
-	m := float32((even + odd) / float64(d) * float64(r) * float64(r))
-	for i := range dx {
-		dx[i] = r * (dx[i] - x[i]*m)
 	}
 }

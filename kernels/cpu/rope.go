@@ -29,7 +29,7 @@ func bindRope(b *Backend, c kernels.Rope, a kernels.Args) kernels.Launch {
 		for n := lo; n < hi; n++ {
 			angles := table[int(positions[n])*d:][:d]
 			for at := n * width; at < (n+1)*width; at += d {
-				rotate(y[at:][:d], x[at:][:d], angles[:d/2], angles[d/2:], sign)
+				b.tier.rotate(angles[:d/2], angles[d/2:], y[at:][:d], x[at:][:d], sign)
 			}
 		}
 	})
@@ -39,18 +39,5 @@ func bindRope(b *Backend, c kernels.Rope, a kernels.Args) kernels.Launch {
 		}
 		b.pool.run(rows)
 		return nil
-	}
-}
-
-// rotate turns one head by the angles; y may be x.
-func rotate(y, x, cosine, sine []float32, sign float32) {
-	half := len(cosine)
-	sine = sine[:half]
-	x0, x1, y0, y1 := x[:half], x[half:][:half], y[:half], y[half:][:half]
-	for j, c := range cosine {
-		s := sign * sine[j]
-		a, b := x0[j], x1[j]
-		y0[j] = a*c - b*s
-		y1[j] = b*c + a*s
 	}
 }

@@ -10,6 +10,7 @@ import (
 // the compiler does not fuse them.
 type tier struct {
 	name string
+	vectors
 
 	// A tile of a product has up to rows rows and cols columns. The functions are indexed by the number of rows, from 1; A lies in rows of K
 	// elements for inRows, in columns for inColumns.
@@ -34,7 +35,7 @@ type dotsFunc func(y, x, w *float32, ldw, k, n, add int)
 
 // portable is the tier in plain Go.
 var portable = &tier{name: "go", rows: 4, cols: 4, inRows: goTiles(true), inColumns: goTiles(false), masked: true,
-	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo}
+	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo, vectors: portableVectors}
 
 // tiers lists what this machine can run, the best first.
 func tiers() []*tier { return append(vectorTiers(), portable) }

@@ -10,7 +10,8 @@ import (
 // assembler is avo's context with what this generator needs often.
 type assembler struct {
 	*build.Context
-	masks operand.Mem // see maskTable
+	masks     operand.Mem // see maskTable
+	constants map[string]operand.Mem
 }
 
 // begin starts a function that keeps nothing of what its pointers point to.

@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // files are the names of what is written, without endings, and what writes their functions.
@@ -21,6 +24,19 @@ var files = []struct {
 	fill func(a *assembler)
 }{
 	{"product_amd64", products},
+	{"vector_amd64", vectors},
+}
+
+// vectors writes everything that goes over rows and elements.
+func vectors(a *assembler) {
+	for _, l := range levels {
+		for _, c := range curveList {
+			a.curve(l, c)
+		}
+		a.softmax(l)
+		a.norms(l)
+		a.plain(l)
+	}
 }
 
 func main() {
@@ -45,15 +61,34 @@ func write(path string, fill func(a *assembler)) error {
 	if err != nil {
 		return err
 	}
+	if err := pass.Compile.Execute(f); err != nil {
+		return err
+	}
+	if err := checkRegisters(f); err != nil {
+		return err
+	}
 	config := printer.Config{Name: "kernels/cpu/gen", Pkg: "cpu"}
 	for ending, p := range map[string]printer.Printer{".s": printer.NewGoAsm(config), ".go": printer.NewStubs(config)} {
-		w, err := os.Create(path + ending)
+		text, err := p.Print(f)
 		if err != nil {
 			return err
 		}
-		output := pass.Output{Writer: w, Printer: p}
-		if err := pass.Concat(pass.Compile, &output).Execute(f); err != nil {
+		if err := os.WriteFile(path+ending, text, 0o644); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkRegisters wants 256-bit functions to use the sixteen vector registers that every processor with AVX2 has.
+func checkRegisters(f *ir.File) error {
+	for _, fn := range f.Functions() {
+		for _, i := range fn.Instructions() {
+			for _, r := range i.Registers() {
+				if strings.Contains(fn.Name, "256") && r.Kind() == reg.KindVector && (r.(reg.Physical).PhysicalIndex() > 15 || r.Size() > 32) {
+					return fmt.Errorf("%s: %s uses %s", fn.Name, i.Opcode, r.Asm())
+				}
+			}
 		}
 	}
 	return nil

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// norms writes what a row of a norm goes through.
+func (a *assembler) norms(l level) {
+	a.sums(l)
+
+	s := a.newSpan(l, "rmsRow", "func(y, x, gain []float32, r, unit float32)", "is y = x r (unit + gain).", "y", "x", "gain")
+	r, unit := s.scalar("r"), s.scalar("unit")
+	s.each(func(p int) {
+		s.store(s.mul(s.mul(s.load("x", p), r), s.add(s.load("gain", p), unit)), "y", p)
+	})
+	a.end()
+
+	s = a.newSpan(l, "rmsGradRow", "func(dx, dgain, x, gain, dy []float32, r, unit float32) float32",
+		"is dx = (unit + gain) dy, dgain += dy x r, and returns the sum of dx x.", "dx", "dgain", "x", "gain", "dy")
+	r, unit = s.scalar("r"), s.scalar("unit")
+	acc := s.zeros(s.parts())
+	s.each(func(p int) {
+		x, dy := s.load("x", p), s.load("dy", p)
+		dgain := s.load("dgain", p)
+		s.fma(dgain, s.mul(x, r), dy)
+		s.store(dgain, "dgain", p)
+		h := s.mul(s.add(s.load("gain", p), unit), dy)
+		s.store(h, "dx", p)
+		s.fma(acc[p], h, x)
+	})
+	s.result(s.sum(acc), 0)
+	a.end()
+
+	s = a.newSpan(l, "rmsGradEnd", "func(dx, x []float32, r, m float32)", "is dx = r (dx - x m).", "dx", "x")
+	r, m := s.scalar("r"), s.scalar("m")
+	s.each(func(p int) {
+		d := s.load("dx", p)
+		s.VFNMADD231PS(s.load("x", p), m, d)
+		s.store(s.mul(d, r), "dx", p)
+	})
+	a.end()
+	a.layerNorm(l)
+}
+
+func (a *assembler) layerNorm(l level) {
+	s := a.newSpan(l, "layerRow", "func(y, x, gain, bias []float32, mean, r, unit float32)", "is y = (x - mean) r (unit + gain) + bias.", "y", "x", "gain", "bias")
+	mean, r, unit := s.scalar("mean"), s.scalar("r"), s.scalar("unit")
+	s.each(func(p int) {
+		h := s.mul(s.sub(s.load("x", p), mean), r)
+		s.horner(h, s.add(s.load("gain", p), unit), s.load("bias", p))
+		s.store(h, "y", p)
+	})
+	a.end()
+
+	s = a.newSpan(l, "layerGradRow", "func(dx, dgain, dbias, x, gain, dy []float32, mean, r, unit float32) (sum, sumH float32)",
+		"is dx = (unit + gain) dy, dgain += dy h, dbias += dy for h = (x - mean) r, and returns the sums of dx and dx h.", "dx", "dgain", "dbias", "x", "gain", "dy")
+	mean, r, unit = s.scalar("mean"), s.scalar("r"), s.scalar("unit")
+	acc, accH := s.zeros(s.parts()), s.zeros(s.parts())
+	s.each(func(p int) {
+		dy := s.load("dy", p)
+		h := s.mul(s.sub(s.load("x", p), mean), r)
+		dgain := s.load("dgain", p)
+		s.fma(dgain, h, dy)
+		s.store(dgain, "dgain", p)
+		s.store(s.add(s.load("dbias", p), dy), "dbias", p)
+		v := s.mul(s.add(s.load("gain", p), unit), dy)
+		s.store(v, "dx", p)
+		s.VADDPS(s.only(v, p), acc[p], acc[p])
+		s.fma(accH[p], s.only(v, p), h)
+	})
+	s.result(s.sum(acc), 0)
+	s.result(s.sum(accH), 1)
+	a.end()
+
+	s = a.newSpan(l, "layerGradEnd", "func(dx, x []float32, mean, r, m, mh float32)", "is dx = r (dx - m - h mh) for h = (x - mean) r.", "dx", "x")
+	mean, r = s.scalar("mean"), s.scalar("r")
+	m, mh := s.scalar("m"), s.scalar("mh")
+	s.each(func(p int) {
+		h := s.mul(s.sub(s.load("x", p), mean), r)
+		d := s.sub(s.load("dx", p), m)
+		s.VFNMADD231PS(h, mh, d)
+		s.store(s.mul(d, r), "dx", p)
+	})
+	a.end()
+}
+
+// sums adds in float64, in sixteen lanes.
+func (a *assembler) sums(l level) {
+	s := a.newSpan(l, "sums", "func(x []float32) (sum, squares float64)", "is the sum of the elements and that of their squares.", "x")
+	lanes := 1024 / l.bits // vectors of sixteen doubles
+	acc, squares := s.zeros(lanes), s.zeros(lanes)
+	s.each(func(p int) {
+		x := s.load("x", p)
+		low, high := s.vec(), s.vec()
+		if s.bits == 512 {
+			half := s.YMM()
+			s.VEXTRACTF64X4(operand.Imm(1), x, half)
+			s.VCVTPS2PD(half, high)
+			s.VCVTPS2PD(x.AsY(), low)
+		} else {
+			half := s.XMM()
+			s.VEXTRACTF128(operand.Imm(1), x, half)
+			s.VCVTPS2PD(half, high)
+			s.VCVTPS2PD(x.AsX(), low)
+		}
+		for i, v := range []vec{low, high} {
+			s.VADDPD(v, acc[2*p+i], acc[2*p+i])
+			s.VFMADD231PD(v, v, squares[2*p+i])
+		}
+	})
+	s.result(s.foldDoubles(acc), 0)
+	s.result(s.foldDoubles(squares), 1)
+	a.end()
+}
+
+// foldDoubles adds up sixteen lanes of doubles, by halves, into the low element of the first vector.
+func (s *span) foldDoubles(acc []vec) vec {
+	half := len(acc) / 2
+	for i := range half {
+		s.VADDPD(acc[half+i], acc[i], acc[i])
+	}
+	low, t := acc[0].AsY(), s.YMM()
+	if half == 2 {
+		s.VADDPD(acc[1], low, low)
+	} else {
+		s.VEXTRACTF64X4(operand.Imm(1), acc[0], t)
+		s.VADDPD(t, low, low)
+	}
+	x := acc[0].AsX()
+	s.VEXTRACTF128(operand.Imm(1), low, t.AsX())
+	s.VADDPD(t.AsX(), x, x)
+	s.VPERMILPD(operand.Imm(1), x, t.AsX())
+	s.VADDPD(t.AsX(), x, x)
+	return acc[0]
+}
