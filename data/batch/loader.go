@@ -28,18 +28,21 @@ func (s IDs) Read(dst []int32, off int64) error {
 	return nil
 }
 
-// Loader hands out training batches. The tokens are cut into windows of T+1: window i is tokens i*T … i*T+T, the last of which is also
-// the first of the next window, so every token but the very first is a target; the tokens after the last whole window are not used.
-// An epoch visits every window once, in an order that is a function of the seed and the epoch's number only; batches run across its end
-// into the next epoch. A Loader is for one goroutine at a time.
+// Loader hands out training batches. In every epoch the tokens are cut into windows of T+1, one after the other from the epoch's first
+// token on: window i is tokens first+i*T … first+i*T+T, the last of which is also the first of the next window, so every token but the
+// first is a target. An epoch visits every window once, in an order that is a function of the seed and the epoch's number only; batches run
+// across its end into the next epoch.
+//
+// The first token is 0 in epoch 0 and below T in later ones, drawn from the seed and the epoch's number: what is read again is read at other
+// places of the window. The tokens before it, and those after the last whole window, are left to other epochs. A Loader is for one
+// goroutine at a time.
 type Loader struct {
 	src    Tokens
 	b, t   int
 	seed   int64
-	count  int64 // windows
 	cursor Cursor
-	order  permutation // of cursor.Epoch
-	window []int32     // [T+1]
+	epoch  epoch   // that of the cursor
+	window []int32 // [T+1]
 }
 
 // NewLoader returns a loader of batches of B sequences of T tokens that starts at the beginning of epoch 0. A text of less than one
@@ -52,9 +55,29 @@ func NewLoader(src Tokens, B, T int, seed int64) (*Loader, error) {
 	if n < int64(T)+1 {
 		return nil, fmt.Errorf("the training text has %d tokens, one block needs context+1 = %d: use a longer text or a smaller model.context", n, int64(T)+1)
 	}
-	l := &Loader{src: src, b: B, t: T, seed: seed, count: (n - 1) / int64(T), window: make([]int32, T+1)}
-	l.order = newPermutation(l.count, seed, 0)
+	l := &Loader{src: src, b: B, t: T, seed: seed, window: make([]int32, T+1)}
+	l.epoch = l.enter(0)
 	return l, nil
+}
+
+// epoch is how one epoch cuts and orders the tokens.
+type epoch struct {
+	first int64 // token of window 0
+	count int64 // windows
+	order permutation
+}
+
+// enter works out an epoch.
+func (l *Loader) enter(number int64) epoch {
+	n, t := l.src.Len(), int64(l.t)
+	var e epoch
+	if number > 0 {
+		draw := mix(mix(uint64(l.seed)+golden) ^ mix(uint64(number)))
+		e.first = int64(draw % uint64(min(t, n-t)))
+	}
+	e.count = (n - 1 - e.first) / t
+	e.order = newPermutation(e.count, l.seed, number)
+	return e
 }
 
 // checkShape refuses a batch that cannot be.
@@ -65,17 +88,17 @@ func checkShape(B, T int) error {
 	return nil
 }
 
-// Windows is the number of windows of an epoch.
-func (l *Loader) Windows() int64 { return l.count }
+// Windows is the number of windows of the epoch of the next batch: one less, at most, than that of epoch 0.
+func (l *Loader) Windows() int64 { return l.epoch.count }
 
 // Next fills dst with the next batch and moves on. dst's slices are used again where they are large enough, so a reused batch costs no
 // allocation. After an error the loader stands where it stood.
 func (l *Loader) Next(dst *Batch) error {
 	dst.resize(l.b, l.t)
-	start, order := l.cursor, l.order
+	start, entered := l.cursor, l.epoch
 	for b := range l.b {
 		if err := l.row(dst, b); err != nil {
-			l.cursor, l.order = start, order
+			l.cursor, l.epoch = start, entered
 			return err
 		}
 	}
@@ -84,15 +107,15 @@ func (l *Loader) Next(dst *Batch) error {
 
 // row fills row b with the window at the cursor and moves the cursor on.
 func (l *Loader) row(dst *Batch, b int) error {
-	i := l.order.at(l.cursor.Window)
-	if err := l.src.Read(l.window, i*int64(l.t)); err != nil {
+	i := l.epoch.order.at(l.cursor.Window)
+	if err := l.src.Read(l.window, l.epoch.first+i*int64(l.t)); err != nil {
 		return fmt.Errorf("reading window %d of the training tokens: %w", i, err)
 	}
 	copy(dst.Inputs[b*l.t:(b+1)*l.t], l.window)
 	copy(dst.Targets[b*l.t:(b+1)*l.t], l.window[1:])
-	if l.cursor.Window++; l.cursor.Window == l.count {
+	if l.cursor.Window++; l.cursor.Window == l.epoch.count {
 		l.cursor = Cursor{Epoch: l.cursor.Epoch + 1}
-		l.order = newPermutation(l.count, l.seed, l.cursor.Epoch)
+		l.epoch = l.enter(l.cursor.Epoch)
 	}
 	return nil
 }
@@ -103,11 +126,15 @@ func (l *Loader) Cursor() Cursor { return l.cursor }
 // Seek continues at a place that [Loader.Cursor] returned, of this loader or of another one over the same tokens with the same seed and
 // context; then the same batches follow.
 func (l *Loader) Seek(c Cursor) error {
-	if c.Epoch < 0 || c.Window < 0 || c.Window >= l.count {
-		return fmt.Errorf("cannot continue at window %d of epoch %d: an epoch has windows 0…%d; the cursor is of another text, tokenizer or model.context",
-			c.Window, c.Epoch, l.count-1)
+	e := l.epoch
+	if c.Epoch >= 0 {
+		e = l.enter(c.Epoch)
 	}
-	l.cursor, l.order = c, newPermutation(l.count, l.seed, c.Epoch)
+	if c.Epoch < 0 || c.Window < 0 || c.Window >= e.count {
+		return fmt.Errorf("cannot continue at window %d of epoch %d: an epoch has windows 0…%d; the cursor is of another text, tokenizer or model.context",
+			c.Window, c.Epoch, e.count-1)
+	}
+	l.cursor, l.epoch = c, e
 	return nil
 }
 

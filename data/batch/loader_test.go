@@ -55,30 +55,67 @@ func TestLoaderVisitsEveryWindowOnce(t *testing.T) {
 		if l.Windows() != int64(windows) {
 			t.Errorf("%+v: %d windows, want %d", test, l.Windows(), windows)
 		}
-		const epochs = 6
-		var starts []int
-		for _, b := range next(t, l, (epochs*windows+test.B-1)/test.B) {
-			for row := range test.B {
-				in, out := b.Inputs[row*test.T:][:test.T], b.Targets[row*test.T:][:test.T]
-				for i := range in {
-					if in[i] != in[0]+int32(i) || out[i] != in[i]+1 {
-						t.Fatalf("%+v: inputs %v, targets %v", test, in, out)
-					}
-				}
-				starts = append(starts, int(in[0]))
-			}
-		}
-		for e := range epochs {
-			part := slices.Clone(starts[e*windows : (e+1)*windows])
-			if windows > 20 && slices.IsSorted(part) {
+		firsts := map[int]bool{}
+		for e := range 6 {
+			starts := epochStarts(t, l, test.T)
+			sorted := slices.Clone(starts)
+			slices.Sort(sorted)
+			first := sorted[0]
+			firsts[first] = true
+			if windows > 20 && slices.Equal(starts, sorted) {
 				t.Errorf("%+v: epoch %d is not shuffled", test, e)
 			}
-			slices.Sort(part)
-			for i, s := range part {
-				if s != i*test.T {
-					t.Fatalf("%+v: epoch %d visits %v", test, e, part)
+			if want := (test.n - 1 - first) / test.T; len(sorted) != want || first >= test.T || e == 0 && first != 0 {
+				t.Fatalf("%+v: epoch %d starts at token %d and has %d windows, want %d", test, e, first, len(sorted), want)
+			}
+			for i, s := range sorted {
+				if s != first+i*test.T {
+					t.Fatalf("%+v: epoch %d visits %v", test, e, sorted)
 				}
 			}
+		}
+		if test.T == 7 && len(firsts) < 3 {
+			t.Errorf("%+v: all epochs cut the text at %v", test, firsts)
+		}
+	}
+}
+
+// epochStarts reads the rest of a loader's epoch, whose rows run on from batch to batch, and returns the first token of each window.
+func epochStarts(t *testing.T, l *Loader, T int) (starts []int) {
+	t.Helper()
+	one := newLoader(t, l.src, 1, T, l.seed)
+	if err := one.Seek(l.Cursor()); err != nil {
+		t.Fatal(err)
+	}
+	for e := one.Cursor().Epoch; one.Cursor().Epoch == e; {
+		b := next(t, one, 1)[0]
+		for i := range b.Inputs {
+			if b.Inputs[i] != b.Inputs[0]+int32(i) || b.Targets[i] != b.Inputs[i]+1 {
+				t.Fatalf("inputs %v, targets %v", b.Inputs, b.Targets)
+			}
+		}
+		starts = append(starts, int(b.Inputs[0]))
+	}
+	if err := l.Seek(one.Cursor()); err != nil {
+		t.Fatal(err)
+	}
+	return starts
+}
+
+// TestBatchesRunOn wants batches of any size to be the rows of batches of one.
+func TestBatchesRunOn(t *testing.T) {
+	src := count(100)
+	var rows []int32
+	for _, b := range next(t, newLoader(t, src, 1, 7, 2), 200) {
+		rows = append(rows, b.Inputs...)
+	}
+	for _, B := range []int{2, 3, 14, 50} {
+		var have []int32
+		for _, b := range next(t, newLoader(t, src, B, 7, 2), 200/B) {
+			have = append(have, b.Inputs...)
+		}
+		if !slices.Equal(have, rows[:len(have)]) {
+			t.Errorf("batches of %d differ from rows one by one", B)
 		}
 	}
 }
@@ -130,7 +167,7 @@ func TestSeekRefuses(t *testing.T) {
 	l := newLoader(t, count(100), 2, 7, 1)
 	next(t, l, 3)
 	for _, c := range []Cursor{{-1, 0}, {0, -1}, {0, 14}, {3, 1 << 40}} {
-		if err := l.Seek(c); err == nil || !strings.Contains(err.Error(), "0…13") {
+		if err := l.Seek(c); err == nil || !strings.Contains(err.Error(), "an epoch has windows 0…1") {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
