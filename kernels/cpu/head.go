@@ -34,7 +34,7 @@ type headPlan struct {
 func planHeadOf(a kernels.Args, s *scratch) headPlan {
 	p := headPlan{n: a.In[0].Dim(0), vocab: a.In[1].Dim(0), width: a.In[0].Dim(1)}
 	p.chunk = chunkRows(p.n, p.vocab)
-	p.w = planB(p.vocab, p.width, false, s)
+	p.w = planB(p.chunk, p.vocab, p.width, false, s)
 	p.logits, p.losses = s.f32(p.chunk*pitch(p.vocab)), s.f64(p.chunk)
 	return p
 }
