@@ -60,8 +60,9 @@ func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float
 	h.multiply = h.tasks(p.chunk, p.vocab, p.width, func(i0, i1, j0, j1 int) {
 		h.productAt(i0, i1, j0, j1, p.width, h.rowsA(x[h.row0*p.width:], p.width), w, h.logits, pitch(p.vocab), false)
 	})
-	h.rows = newLoop(p.chunk, nsExp*float64(p.vocab), func(r int) {
-		if r < h.held() {
+	per := max(1, 4096/max(p.vocab, 1)) // rows of a task
+	h.rows = newLoop(blocks(p.chunk, per), nsExp*float64(per*p.vocab), func(t int) {
+		for r := t * per; r < min((t+1)*per, h.held()); r++ {
 			h.losses[r] = h.row(h.logits[r*pitch(p.vocab):][:p.vocab], h.targets[h.row0+r])
 		}
 	})

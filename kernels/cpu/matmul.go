@@ -7,12 +7,13 @@ func init() { enter(planMatMul, bindMatMul) }
 // blocks is the number of blocks of the given size that cover n.
 func blocks(n, size int) int { return (n + size - 1) / size }
 
-// Costs that decide whether a loop is worth offering to helpers, in nanoseconds an element or operation.
+// Costs on the vector tiers, in nanoseconds an element or operation: they decide whether a loop is worth offering to helpers.
 const (
-	nsCopy = 0.3
-	nsFLOP = 0.01
-	nsExp  = 5
-	nsElem = 1
+	nsCopy   = 0.2
+	nsFLOP   = 0.01
+	nsExp    = 0.6
+	nsElem   = 0.2
+	nsScalar = 8 // a function that is plain Go on every tier
 )
 
 // operand is one factor of a product: n (M or N) by k elements, stored [n, k] or, turned, [k, n], read where it lies or from a packed copy
