@@ -140,7 +140,7 @@ train:
   steps: 600
   batch: 16
   accumulate: 1
-  optimizer: {kind: adamw, lr: 0.001, betas: [0.9, 0.95], eps: 1e-8, momentum: 0, weight_decay: 0.1}
+  optimizer: {kind: adamw, lr: 0.002, betas: [0.9, 0.95], eps: 1e-8, momentum: 0, weight_decay: 0.1}
   schedule: {kind: cosine, warmup: 50, min: 0.1, decay: 0.2}
   clip: 1
   eval: {every: 100, windows: 0}
