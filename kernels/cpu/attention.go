@@ -97,7 +97,7 @@ func (t *tier) headFactor(place, x []float32, ld, rows, dim int) factor {
 		return t.columnsB(x, ld)
 	}
 	f := packed(place, t.cols, rows)
-	f.pack(t.packCopy, x, ld, false, dim, rows, 0, blocks(dim, t.cols))
+	t.packCopied(f, x, ld, dim, 0, rows)
 	return f
 }
 
@@ -112,7 +112,7 @@ func (t *tier) headSize(rows, dim int) int {
 // turnedFactor is a head's [T, D] as a factor B[k=D, n=T], packed into its place of packedSize(cols, T, D).
 func (t *tier) turnedFactor(place, x []float32, ld, rows, dim int) factor {
 	f := packed(place, t.cols, dim)
-	f.pack(t.packTurn, x, ld, true, rows, dim, 0, blocks(rows, t.cols))
+	t.packTurned(f, x, ld, rows, dim, 0, blocks(rows, t.cols))
 	return f
 }
 

@@ -5,9 +5,9 @@ import "prenorm/kernels"
 func init() { enter(planAttentionGrad, bindAttentionGrad) }
 
 // gradSizes are the floats that one lane of the backward pass holds, in the order of [gradSpace].
-func (t *tier) gradSizes(rows, dim, block int) [7]int {
+func (t *tier) gradSizes(rows, dim, block int) [8]int {
 	turned, plain, scores := packedSize(t.cols, rows, dim), t.headSize(rows, dim), block*pitch(rows)
-	return [7]int{turned, turned, plain, plain, plain, scores, scores}
+	return [8]int{turned, turned, plain, plain, plain, scores, scores, pitch(rows)}
 }
 
 // gradSpace is one lane's workspace.
@@ -15,6 +15,7 @@ type gradSpace struct {
 	turnedK, turnedV []float32 // packed as factors [D, T]
 	k, q, dy         []float32 // packed as factors [T, D] where they are not read in place
 	p, ds            []float32 // probabilities, and the gradient of the raw products: [block, pitch(T)]
+	spare            []float32 // [pitch(T)]
 }
 
 type gradPlan struct {
@@ -37,11 +38,11 @@ func planAttentionGrad(c kernels.AttentionGrad, a kernels.Args, s *scratch) (p g
 // at cuts a lane's workspace.
 func (p gradPlan) at(t *tier, lane, rows, dim int) gradSpace {
 	all := p.part(p.space, lane)
-	var x [7][]float32
+	var x [8][]float32
 	for i, n := range t.gradSizes(rows, dim, p.block) {
 		x[i], all = all[:n], all[n:]
 	}
-	return gradSpace{x[0], x[1], x[2], x[3], x[4], x[5], x[6]}
+	return gradSpace{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]}
 }
 
 // bindAttentionGrad makes a task of one key head of one sequence, which sums dk and dv over its query heads in their order.
@@ -143,7 +144,7 @@ func (w *gradHead) row(i, lo int, p, ds []float32) {
 		lse = w.lse[i*w.heads]
 	} else {
 		top := w.maximum(seen)
-		lse = logSumExp(top, sumExp(seen, top))
+		lse = logSumExp(top, w.expShifted(w.spare, seen, top))
 	}
 	var total float64
 	y, dy := w.y[i*w.width:][:w.dim], w.dy[i*w.width:][:w.dim]

@@ -56,6 +56,11 @@ func BenchmarkMatMul(b *testing.B) {
 		{kernels.MatMul{}, 2048, 128, 352},
 		{kernels.MatMul{TransA: true}, 128, 352, 2048},
 		{kernels.MatMul{TransB: true}, 768, 512, 128},
+		{kernels.MatMul{}, 768, 128, 512},
+		{kernels.MatMul{TransA: true}, 512, 128, 768},
+		{kernels.MatMul{TransB: true}, 2048, 768, 768},
+		{kernels.MatMul{TransB: true}, 1, 1024, 128}, // decoding
+		{kernels.MatMul{TransB: true}, 1, 32000, 288},
 	} {
 		x, w := floats(r, s.m, s.k), floats(r, s.k, s.n)
 		if s.call.TransA {

@@ -13,7 +13,7 @@ func init() { enterPlain(bindDropout) }
 func bindDropout(b *Backend, c kernels.Dropout, a kernels.Args) kernels.Launch {
 	y, x, counter := a.Out[0].F32(), a.In[0].F32(), a.In[1].I32()
 	limit, scale := uint32(math.Ceil(c.Rate*(1<<24))), float32(1/(1-c.Rate))
-	return b.run1(spans(len(y), 8*nsElem, func(lo, hi int) {
+	return b.run1(spans(len(y), nsScalar/4., func(lo, hi int) {
 		key := [2]uint32{uint32(counter[0]), uint32(counter[1])}
 		for i := lo; i < hi; i += 4 {
 			random := kernels.Philox([4]uint32{uint32(i / 4), c.Site, uint32(counter[2]), uint32(counter[3])}, key)

@@ -56,7 +56,7 @@ func planSoftcap(c kernels.Softcap, _ kernels.Args, _ *scratch) (none, error) {
 
 func bindSoftcap(b *Backend, c kernels.Softcap, a kernels.Args, _ none) kernels.Launch {
 	y, x := a.Out[0].F32(), a.In[0].F32()
-	return b.run1(spans(len(y), nsExp, func(lo, hi int) { softcap(y[lo:hi], x[lo:hi], float32(c.Cap)) }))
+	return b.run1(spans(len(y), nsScalar, func(lo, hi int) { softcap(y[lo:hi], x[lo:hi], float32(c.Cap)) }))
 }
 
 func bindAddBias(b *Backend, _ kernels.AddBias, a kernels.Args) kernels.Launch {

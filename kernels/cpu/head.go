@@ -34,7 +34,7 @@ type headPlan struct {
 func planHeadOf(a kernels.Args, s *scratch) headPlan {
 	p := headPlan{n: a.In[0].Dim(0), vocab: a.In[1].Dim(0), width: a.In[0].Dim(1)}
 	p.chunk = chunkRows(p.n, p.vocab)
-	p.w = planB(p.vocab, p.width, false, s)
+	p.w = planB(p.chunk, p.vocab, p.width, false, s)
 	p.logits, p.losses = s.f32(p.chunk*pitch(p.vocab)), s.f64(p.chunk)
 	return p
 }
@@ -60,8 +60,9 @@ func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float
 	h.multiply = h.tasks(p.chunk, p.vocab, p.width, func(i0, i1, j0, j1 int) {
 		h.productAt(i0, i1, j0, j1, p.width, h.rowsA(x[h.row0*p.width:], p.width), w, h.logits, pitch(p.vocab), false)
 	})
-	h.rows = newLoop(p.chunk, nsExp*float64(p.vocab), func(r int) {
-		if r < h.held() {
+	per := max(1, 4096/max(p.vocab, 1)) // rows of a task
+	h.rows = newLoop(blocks(p.chunk, per), nsExp*float64(per*p.vocab), func(t int) {
+		for r := t * per; r < min((t+1)*per, h.held()); r++ {
 			h.losses[r] = h.row(h.logits[r*pitch(p.vocab):][:p.vocab], h.targets[h.row0+r])
 		}
 	})

@@ -10,7 +10,7 @@ type headGradPlan struct {
 
 func planHeadGrad(_ kernels.LinearCrossEntropyGrad, a kernels.Args, s *scratch) (p headGradPlan, err error) {
 	p.headPlan = planHeadOf(a, s)
-	p.plainW = planB(p.width, p.vocab, true, s)
+	p.plainW = planB(p.chunk, p.width, p.vocab, true, s)
 	p.chunkX = s.f32(packedSize(s.tier.cols, p.width, p.chunk))
 	return p, nil
 }
@@ -59,12 +59,11 @@ func (h *head) packX(f factor, x []float32) *loop {
 		if at >= h.held() {
 			return
 		}
-		rows, part := min(stripe, h.held()-at), f.after(at)
-		panels := blocks(h.width, f.width)
-		part.pack(h.packCopy, x[(h.row0+at)*h.width:], h.width, false, h.width, rows, 0, panels)
-		for r, target := range h.targets[h.row0+at:][:rows] {
-			for p := 0; target < 0 && p < panels; p++ {
-				clear(part.x[p*f.panel+r*f.width:][:f.width])
+		end := min(at+stripe, h.held())
+		h.packCopied(f, x[h.row0*h.width:], h.width, h.width, at, end)
+		for i := at; i < end; i++ {
+			for p := 0; h.targets[h.row0+i] < 0 && p < blocks(h.width, f.width); p++ {
+				clear(f.x[p*f.panel+i*f.width:][:f.width])
 			}
 		}
 	})

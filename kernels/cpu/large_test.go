@@ -148,12 +148,21 @@ func shifted(in []kernels.View) []kernels.View {
 // TestLargeProblems holds calls of many tasks against the reference on every tier, and wants the same bits from every number of workers and
 // wherever the inputs lie.
 func TestLargeProblems(t *testing.T) {
+	results := map[string][][]kernels.View{}
 	for _, level := range tiers() {
-		t.Run(level.name, func(t *testing.T) { largeProblems(t, level) })
+		t.Run(level.name, func(t *testing.T) { results[level.name] = largeProblems(t, level) })
+	}
+	for i := range results["avx512"] {
+		for o, v := range results["avx512"][i] {
+			if !bytes.Equal(v.Host, results["avx2"][i][o].Host) {
+				t.Errorf("problem %d, output %d differs between vector tiers", i, o)
+			}
+		}
 	}
 }
 
-func largeProblems(t *testing.T, level *tier) {
+// largeProblems returns every problem's outputs.
+func largeProblems(t *testing.T, level *tier) (all [][]kernels.View) {
 	var backends []*Backend
 	for _, n := range []int{1, 2, 3, 5} {
 		b := newBackend(n, level)
@@ -177,7 +186,7 @@ func largeProblems(t *testing.T, level *tier) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if i == 0 {
-				first = got
+				first, all = got, append(all, got)
 				compare(t, name, got, want, p.inner)
 				continue
 			}
@@ -188,6 +197,7 @@ func largeProblems(t *testing.T, level *tier) {
 			}
 		}
 	}
+	return all
 }
 
 // compare allows errors of a few roundings, growing with the root of the length of the sums, relative to the largest element.

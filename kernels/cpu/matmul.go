@@ -7,12 +7,13 @@ func init() { enter(planMatMul, bindMatMul) }
 // blocks is the number of blocks of the given size that cover n.
 func blocks(n, size int) int { return (n + size - 1) / size }
 
-// Costs that decide whether a loop is worth offering to helpers, in nanoseconds an element or operation.
+// Costs on the vector tiers, in nanoseconds an element or operation: they decide whether a loop is worth offering to helpers.
 const (
-	nsCopy = 0.3
-	nsFLOP = 0.01
-	nsExp  = 5
-	nsElem = 1
+	nsCopy   = 0.2
+	nsFLOP   = 0.01
+	nsExp    = 0.6
+	nsElem   = 0.2
+	nsScalar = 8 // a function that is plain Go on every tier
 )
 
 // operand is one factor of a product: n (M or N) by k elements, stored [n, k] or, turned, [k, n], read where it lies or from a packed copy
@@ -24,20 +25,32 @@ type operand struct {
 	copied []float32 // nil without a copy
 }
 
-// planA plans A. Reading it where it lies costs nothing, except that rows at a distance of a multiple of 1024 bytes crowd into few sets of
-// a cache.
-func planA(n, k int, byStep bool, s *scratch) operand {
-	o := operand{n: n, k: k, byStep: byStep, w: s.tier.rows}
-	if !byStep && k%256 == 0 && n > s.tier.rows {
-		o.copied = s.f32(packedSize(o.w, n, k))
+// Where packing pays. Tiles read an operand where it lies at full speed as long as what they return to stays near: a block of K of B's rows
+// within the first level of page addresses, A's columns within the second cache, and A's rows at distances that do not crowd into few sets
+// of a cache.
+const (
+	nearCols   = 512     // of B
+	nearFloats = 1 << 18 // of A stored by columns
+	crowded    = 256     // rows at multiples of this many floats share sets, at four times as many nearly all
+)
+
+// planA plans A of a product with n columns.
+func planA(m, n, k int, byStep bool, s *scratch) operand {
+	o := operand{n: m, k: k, byStep: byStep, w: s.tier.rows}
+	pays := k%crowded == 0 && n > nearCols || k%(4*crowded) == 0 && n > nearCols/2
+	if byStep {
+		pays = m*k > nearFloats
+	}
+	if pays && m > s.tier.rows {
+		o.copied = s.f32(packedSize(o.w, m, k))
 	}
 	return o
 }
 
-// planB plans B. Stored [k, n] it can be read where it lies.
-func planB(n, k int, byStep bool, s *scratch) operand {
+// planB plans B of a product with m rows. Stored [k, n] it can be read where it lies.
+func planB(m, n, k int, byStep bool, s *scratch) operand {
 	o := operand{n: n, k: k, byStep: byStep, w: s.tier.cols}
-	if !byStep || !s.tier.readsB(n) {
+	if !byStep || !s.tier.readsB(n) || m > s.tier.rows && (n > nearCols || k > 2*nearCols && m > n) {
 		o.copied = s.f32(packedSize(o.w, n, k))
 	}
 	return o
@@ -61,14 +74,16 @@ func (o operand) ready(t *tier, src []float32, isA bool) (factor, *loop) {
 }
 
 func (o operand) packLoop(t *tier, f factor, src []float32) *loop {
-	fill, ld := t.packTurn, o.k
 	if o.byStep {
-		fill, ld = t.packCopy, o.n
+		per := packSteps * max(1, blocks(o.k, 16*packSteps))
+		return newLoop(blocks(o.k, per), nsCopy*float64(per*o.n), func(i int) {
+			t.packCopied(f, src, o.n, o.n, i*per, min((i+1)*per, o.k))
+		})
 	}
 	panels := blocks(o.n, o.w)
 	per := max(1, blocks(panels, 16))
 	return newLoop(blocks(panels, per), nsCopy*float64(per*o.w*o.k), func(i int) {
-		f.pack(fill, src, ld, !o.byStep, o.n, o.k, i*per, min((i+1)*per, panels))
+		t.packTurned(f, src, o.k, o.n, o.k, i*per, min((i+1)*per, panels))
 	})
 }
 
@@ -142,8 +157,8 @@ func planMatMul(c kernels.MatMul, a kernels.Args, s *scratch) (p matmulPlan, err
 	p.m, p.n, p.k = c.Dims(a.In)
 	p.dots = c.TransB && p.m <= dotRows && (!c.TransA || p.m == 1)
 	if !p.dots {
-		p.a = planA(p.m, p.k, c.TransA, s)
-		p.b = planB(p.n, p.k, !c.TransB, s)
+		p.a = planA(p.m, p.n, p.k, c.TransA, s)
+		p.b = planB(p.m, p.n, p.k, !c.TransB, s)
 	}
 	return p, nil
 }

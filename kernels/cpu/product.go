@@ -46,14 +46,22 @@ func packed(x []float32, w, k int) factor {
 // packedSize is the floats of [packed] for n rows of A or columns of B.
 func packedSize(w, n, k int) int { return blocks(n, w) * (k*w + panelPad) }
 
-// pack fills panels from … to-1 of a packed factor of n x k elements that lie in src, by fill.
-func (f factor) pack(fill packFunc, src []float32, ld int, turned bool, n, k, from, to int) {
+// packTurned fills panels from … to-1 of a packed factor of n x k elements from rows of K, ld apart.
+func (t *tier) packTurned(f factor, src []float32, ld, n, k, from, to int) {
 	for p := from; p < to; p++ {
-		at := p * f.ld
-		if turned {
-			fill(f.x[p*f.panel:], f.ld, src[at*ld:], ld, min(f.ld, n-at), k)
-		} else {
-			fill(f.x[p*f.panel:], f.ld, src[at:], ld, min(f.ld, n-at), k)
+		at := p * f.width
+		t.packTurn(f.x[p*f.panel:], f.width, src[at*ld:], ld, min(f.width, n-at), k)
+	}
+}
+
+// packSteps are the steps of K that packCopied takes at once, so that each row of the source is read for all panels while it is near.
+const packSteps = 16
+
+// packCopied fills steps from … to-1 of a packed factor of n x k elements from rows of n, ld apart.
+func (t *tier) packCopied(f factor, src []float32, ld, n, from, to int) {
+	for ; from < to; from += packSteps {
+		for at := 0; at < n; at += f.width {
+			t.packCopy(f.x[at/f.width*f.panel+from*f.width:], f.width, src[from*ld+at:], ld, min(f.width, n-at), min(packSteps, to-from))
 		}
 	}
 }

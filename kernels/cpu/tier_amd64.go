@@ -68,15 +68,27 @@ func packTurnVector(dst []float32, w int, src []float32, ld, n, k int) {
 	}
 }
 
-// packCopyVector is [packFunc] by whole vectors.
+// packCopyVector is [packFunc] by whole vectors. Where these would reach past the panel, the last step is copied by itself.
 func packCopyVector(dst []float32, w int, src []float32, ld, n, k int) {
-	d, s := unsafe.SliceData(dst), unsafe.SliceData(src)
+	whole := k
+	if w%8 != 0 {
+		whole--
+	}
+	if whole > 0 {
+		packVectors(unsafe.SliceData(dst), w, unsafe.SliceData(src), ld, n, whole)
+	}
+	if whole < k {
+		copy(dst[whole*w:][:n], src[whole*ld:])
+	}
+}
+
+func packVectors(dst *float32, w int, src *float32, ld, n, k int) {
 	switch {
 	case w <= 8:
-		pack8(d, w, s, ld, n, k)
+		pack8(dst, w, src, ld, n, k)
 	case w <= 16:
-		pack16(d, w, s, ld, n, k)
+		pack16(dst, w, src, ld, n, k)
 	default:
-		pack32(d, w, s, ld, n, k)
+		pack32(dst, w, src, ld, n, k)
 	}
 }
