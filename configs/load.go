@@ -16,6 +16,7 @@ import (
 // Loaded is a run that passed every check, with derived sizes filled in, and where each key was given.
 type Loaded struct {
 	Run    Run
+	Header string // the comment lines that the file begins with, without their marks: what the run is and needs
 	file   string
 	places map[string]place
 }
@@ -65,7 +66,7 @@ func Parse(name string, src []byte, sets []string) (*Loaded, error) {
 	for _, argument := range sets {
 		d.applySet(reflect.ValueOf(&run).Elem(), argument)
 	}
-	l := &Loaded{run, name, d.places}
+	l := &Loaded{run, header(src), name, d.places}
 	if bad == nil {
 		for _, p := range run.Problems() {
 			if !d.broken[p.Key] {
@@ -98,4 +99,17 @@ func (l *Loaded) NeedsData() error { return l.Locate(l.Run.Data.NeedsData().Unde
 func (l *Loaded) locate(p problem.Problem) Problem {
 	at := l.places[p.Key]
 	return Problem{l.file, at.line, at.set, p.Key, p.What}
+}
+
+// header returns the comment lines that a file begins with.
+func header(src []byte) string {
+	var lines []string
+	for line := range strings.Lines(string(src)) {
+		text, isComment := strings.CutPrefix(line, "#")
+		if !isComment {
+			break
+		}
+		lines = append(lines, strings.TrimSpace(text))
+	}
+	return strings.Join(lines, "\n")
 }

@@ -60,7 +60,8 @@ type Backend interface {
 	Workspace(c Call, a Args) (int, error)
 	// Bind checks shapes and types and returns the launch.
 	Bind(c Call, a Args) (Launch, error)
-	// Upload copies from a Go slice of the view's element type ([]float32, []float64, []int32, []uint16 for BF16, []int8).
+	// Upload copies from a Go slice of the view's element type ([]float32, []float64, []int32, []uint16 for BF16, []int8). When it
+	// returns, the slice has been read.
 	Upload(dst View, src any) error
 	// Download copies to a Go slice of the view's element type.
 	Download(dst any, src View) error

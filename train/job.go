@@ -46,8 +46,10 @@ type Outcome struct {
 	Stopped    string // why it ended before Steps; "" = it did not
 }
 
-// checkpointRoot is where a run folder keeps its checkpoints.
-func checkpointRoot(dir string) string { return filepath.Join(dir, "checkpoints") }
+// CheckpointFolder is the folder of a run's checkpoints inside its own.
+const CheckpointFolder = "checkpoints"
+
+func checkpointRoot(dir string) string { return filepath.Join(dir, CheckpointFolder) }
 
 // Run trains until the job's last step, its time limit, or ctx's end, from the newest whole checkpoint of its folder, or from the start. It
 // saves before it returns, except after an error of the data or the machine.
@@ -97,14 +99,20 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 	err := l.catchUp(ctx)
 	for err == nil && l.state.Step < int64(l.Train.Steps) {
 		if reason := l.stopReason(ctx); reason != "" {
-			return l.outcome(reason), l.save()
+			return l.stop(reason)
 		}
 		err = l.step(ctx)
 	}
 	if err != nil && errors.Is(err, ctx.Err()) { // given up between two micro-batches or within an evaluation
-		return l.outcome("interrupted"), l.save()
+		return l.stop("interrupted")
 	}
 	return l.outcome(""), err
+}
+
+// stop saves and tells where.
+func (l *loop) stop(reason string) (Outcome, error) {
+	err := l.save()
+	return l.outcome(reason), err
 }
 
 func (l *loop) outcome(stopped string) Outcome {
@@ -169,6 +177,9 @@ func (l *loop) openData(from *checkpoint.Loaded) error {
 	}
 	if l.Model.Vocab < vocab {
 		return fmt.Errorf("model.vocab is %d, the tokenizer has %d ids: set model.vocab to 0 (the tokenizer's) or to %d or more", l.Model.Vocab, vocab, vocab)
+	}
+	if _, err := PromptIDs(l.data.Tokenizer, l.Train.Sample.Prompt); err != nil {
+		return fmt.Errorf("train.sample.prompt: %w", err)
 	}
 	tokenizer, err := l.data.Tokenizer.Marshal()
 	if err != nil {

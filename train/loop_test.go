@@ -71,7 +71,7 @@ func result(t *testing.T, dir string) map[string]string {
 }
 
 // TestResumedEqualsUninterrupted stops runs at every place where a stop can be noticed, between steps and inside accumulation windows, goes on
-// from there, and compares every byte that is left at the end.
+// from there with other numbers of workers, and compares every byte that is left at the end.
 func TestResumedEqualsUninterrupted(t *testing.T) {
 	whole := tinyJob(t)
 	be := cpu.New(2)
@@ -83,12 +83,15 @@ func TestResumedEqualsUninterrupted(t *testing.T) {
 	if len(want) < 10 {
 		t.Fatalf("only %d files are left: %v", len(want), want)
 	}
+	others := []*cpu.Backend{cpu.New(1), cpu.New(3)}
+	defer others[0].Close()
+	defer others[1].Close()
 	stops := 0
 	for _, questions := range []int{1, 2, 3, 7, 14, 23, 30, 45} {
 		j := whole
 		j.Dir = filepath.Join(t.TempDir(), "run")
-		for range 200 { // stopped again and again
-			o, err := Run(&stopAfter{context.Background(), questions}, be, j)
+		for i := range 200 { // stopped again and again, and continued with another number of workers
+			o, err := Run(&stopAfter{context.Background(), questions}, others[i%2], j)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +109,7 @@ func TestResumedEqualsUninterrupted(t *testing.T) {
 			}
 		}
 	}
-	if stops < 20 {
+	if stops < 20 { // or the test shows nothing
 		t.Errorf("only %d stops", stops)
 	}
 }

@@ -93,14 +93,14 @@ func (l *loop) sample(ctx context.Context, step int64) error {
 	if err := l.metrics.Write(metrics.Sample{Step: step, Text: text}); err != nil {
 		return err
 	}
-	l.progress.Line(fmt.Sprintf("step %d/%d  sample:\n%s", step, l.Train.Steps, indent(text)))
+	l.progress.Line(fmt.Sprintf("step %d/%d  sample:\n%s", step, l.Train.Steps, indent(string(metrics.Visible([]byte(text))))))
 	return nil
 }
 
 func (l *loop) sampleText(ctx context.Context, step int64) (string, error) {
 	var err error
 	if l.generator == nil {
-		if l.generator, err = sample.New(l.weights, sample.GeneratorOptions{}); err != nil {
+		if l.generator, err = sample.New(l.weights, sample.GeneratorOptions{Vocab: l.data.Tokenizer.Vocab()}); err != nil {
 			return "", err
 		}
 	}

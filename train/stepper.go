@@ -63,6 +63,9 @@ func stage[E any](n int) staged[E] {
 // smallStride keeps the small buffers on cache lines of their own.
 const smallStride = 64
 
+// StepBytes is what a step needs besides the slabs and the program: learning rate, norm and loss.
+const StepBytes = 3 * smallStride
+
 // NewStepper compiles the training program of the weights' model and allocates gradients and moments.
 func NewStepper(w *model.Weights, o StepOptions) (*Stepper, error) {
 	rows := o.Batch * o.Context
@@ -121,7 +124,7 @@ func planTrain(be kernels.Backend, c model.Config, o StepOptions) (*exec.Plan, e
 // tensors that decay and one for the rest.
 func (s *Stepper) bindUpdate() error {
 	be := s.weights.Backend()
-	small, err := be.NewArena(3 * smallStride)
+	small, err := be.NewArena(StepBytes)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,9 @@ var packages = map[string]string{
 	"configs":         "configs/problem data model train",
 	"configs/problem": "",
 
-	"data":         "configs/problem",
+	"data":         "configs/problem data/token",
 	"data/corpus":  "configs/problem data",
-	"data/token":   "configs/problem data",
+	"data/token":   "configs/problem",
 	"data/shard":   "configs/problem",
 	"data/batch":   "configs/problem",
 	"data/dataset": "configs/problem data data/batch data/corpus data/shard data/token",
@@ -81,6 +81,8 @@ var outside = map[string]string{
 	"github.com/spf13/cobra":                 "cmd/prenorm",
 	"github.com/spf13/pflag":                 "cmd/prenorm",
 	"golang.org/x/term":                      "cmd/prenorm train/metrics",
+	"golang.org/x/sys/cpu":                   "cmd/prenorm kernels/cpu",
+	"golang.org/x/sys/unix":                  "cmd/prenorm",
 }
 
 // rows is where to add what is missing.

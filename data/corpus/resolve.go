@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -110,14 +111,17 @@ func (r *resolver) one(key, pattern string) ([]File, error) {
 	return files, nil
 }
 
+// ErrNoText is wrapped by the error for a text that does not exist.
+var ErrNoText = errors.New("there is no such file")
+
 // match returns the paths that a glob matches. missing is why the pattern is not itself a file.
 func match(key, pattern, absolute string, missing error) ([]string, error) {
 	if !strings.ContainsAny(pattern, "*?[") {
-		reason := "there is no such file"
-		if !os.IsNotExist(missing) {
-			reason = missing.Error()
+		reason := missing
+		if os.IsNotExist(missing) {
+			reason = ErrNoText
 		}
-		return nil, fmt.Errorf("%s: %s (%s): %s: name a text that exists %s", key, pattern, absolute, reason, remedy(key))
+		return nil, fmt.Errorf("%s: %s (%s): %w: name a text that exists %s", key, pattern, absolute, reason, remedy(key))
 	}
 	roots, err := filepath.Glob(absolute)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 func init() { enter(planAttention, bindAttention) }
 
 // Attention goes head by head. For a block of query rows the scores against all keys that any of them sees are one product, softmax turns
-// them row by row into probabilities, zero where a row does not see, and these times the transposed values are another product.
+// them row by row into probabilities, zero where a row does not see, and these times the values are another product.
 
 // geometry says where heads lie in rows and what a query sees.
 type geometry struct {
@@ -40,8 +40,10 @@ func (g geometry) sees(i, j int, documents []int32) bool {
 	return j <= i && j >= g.first(i) && (documents == nil || documents[i] == documents[j])
 }
 
-// span is the range of rows that rows i … i+n-1 see, its start moved down to a cache line of a row of floats.
-func (g geometry) span(i, n int) (lo, hi int) { return g.first(i) &^ 15, i + n }
+// span is the range of rows that rows i … i+n-1 see, its start moved down to where a panel of keys starts on every tier.
+func (g geometry) span(i, n int) (lo, hi int) { return g.first(i) &^ (spanStart - 1), i + n }
+
+const spanStart = 32
 
 // prepare turns the raw products s of row i with keys lo, lo+1 … into scores: scaled, capped, and -Inf in another document. It returns the
 // part of s that the row sees.
@@ -88,20 +90,45 @@ func logSumExp(top float32, sum float64) float32 { return float32(float64(top) +
 // queryBlock is the number of query rows treated at once. Larger blocks multiply faster and mask more for nothing.
 func queryBlock(t int) int {
 	if t <= 256 {
-		return min(t, 32)
+		return min(t, 24)
 	}
-	return 64
+	return 48
+}
+
+// headFactor is a head's [T, D] as a factor B[k=T, n=D]: where it lies, or packed into its place.
+func (t *tier) headFactor(place, x []float32, ld, rows, dim int) factor {
+	if t.readsB(dim) {
+		return t.columnsB(x, ld)
+	}
+	f := packed(place, t.cols, rows)
+	f.pack(t.packCopy, x, ld, false, dim, rows, 0, blocks(dim, t.cols))
+	return f
+}
+
+// headSize is the place that headFactor wants.
+func (t *tier) headSize(rows, dim int) int {
+	if t.readsB(dim) {
+		return 0
+	}
+	return packedSize(t.cols, dim, rows)
+}
+
+// turnedFactor is a head's [T, D] as a factor B[k=D, n=T], packed into its place of packedSize(cols, T, D).
+func (t *tier) turnedFactor(place, x []float32, ld, rows, dim int) factor {
+	f := packed(place, t.cols, dim)
+	f.pack(t.packTurn, x, ld, true, rows, dim, 0, blocks(rows, t.cols))
+	return f
 }
 
 type attentionPlan struct {
 	lanes
 	block                int
-	keys, values, scores []float32 // per lane [T, pitch(D)], transposed [D, pitch(T)], [block, pitch(T)]
+	keys, values, scores []float32 // per lane: packed keys, packed values where they are not read in place, [block, pitch(T)]
 }
 
 func planAttention(c kernels.Attention, a kernels.Args, s *scratch) (p attentionPlan, err error) {
 	p.block = queryBlock(c.T)
-	keys, values, scores := c.T*pitch(c.HeadDim), c.HeadDim*pitch(c.T), p.block*pitch(c.T)
+	keys, values, scores := packedSize(s.tier.cols, c.T, c.HeadDim), s.tier.headSize(c.T, c.HeadDim), p.block*pitch(c.T)
 	p.lanes = planLanes(a.In[0].Dim(0)/c.T*c.Heads, keys+values+scores)
 	p.keys, p.values, p.scores = s.f32(p.count*keys), s.f32(p.count*values), s.f32(p.count*scores)
 	return p, nil
@@ -114,14 +141,14 @@ func bindAttention(b *Backend, c kernels.Attention, a kernels.Args, p attentionP
 	return b.run1(p.loop(nsFLOP*4*float64(c.T*c.T*c.HeadDim), func(lane, item int) {
 		row, h := item/c.Heads*c.T, item%c.Heads
 		at, kv := row*g.width+h*g.dim, row*g.kvWidth+g.kvHead(h)*g.dim
-		f := attentionHead{geometry: g, t: c.T, block: p.block, y: y[at:], q: q[at:], documents: rowsOf(documents, row, c.T),
-			keys: p.part(p.keys, lane), values: p.part(p.values, lane), scores: p.part(p.scores, lane)}
+		f := attentionHead{geometry: g, tier: b.tier, t: c.T, block: p.block, y: y[at:], q: q[at:], v: v[kv:],
+			documents: rowsOf(documents, row, c.T), scores: p.part(p.scores, lane)}
 		if lse != nil {
 			f.lse = lse[row*c.Heads+h:]
 		}
-		copyRows(f.keys, pitch(g.dim), k[kv:], g.kvWidth, c.T, g.dim)
-		transpose(f.values, pitch(c.T), v[kv:], g.kvWidth, c.T, g.dim)
-		f.finite = allFinite(f.values, pitch(c.T), g.dim, c.T)
+		f.keys = f.turnedFactor(p.part(p.keys, lane), k[kv:], g.kvWidth, c.T, g.dim)
+		f.values = f.headFactor(p.part(p.values, lane), v[kv:], g.kvWidth, c.T, g.dim)
+		f.finite = allFinite(f.v, g.kvWidth, c.T, g.dim)
 		for i := 0; i < c.T; i += p.block {
 			f.rows(i, min(p.block, c.T-i))
 		}
@@ -144,31 +171,34 @@ func rowsOf(documents []int32, row, t int) []int32 {
 	return documents[row:][:t]
 }
 
-// attentionHead is the work of one head of one sequence. y and q start at its first element, lse (if wanted) at its first row.
+// attentionHead is the work of one head of one sequence. y, q and v start at its first element, lse (if wanted) at its first row.
 type attentionHead struct {
 	geometry
-	t, block             int
-	y, q, lse            []float32
-	documents            []int32
-	keys, values, scores []float32
-	finite               bool // all values are
+	*tier
+	t, block     int
+	y, q, v, lse []float32
+	documents    []int32
+	keys, values factor
+	scores       []float32
+	finite       bool // all values are
 }
 
 // rows treats query rows i … i+n-1.
 func (f *attentionHead) rows(i, n int) {
 	lo, hi := f.span(i, n)
-	ldk, ldt := pitch(f.dim), pitch(f.t)
-	productNT(n, hi-lo, f.dim, f.q[i*f.width:], f.width, f.keys[lo*ldk:], ldk, f.scores, ldt, false)
+	ld := pitch(f.t)
+	f.product(n, hi-lo, f.dim, f.rowsA(f.q[i*f.width:], f.width), f.keys.past(lo), f.scores, ld, false)
 	for r := range n {
-		lse := f.softmax(f.scores[r*ldt:][:hi-lo], i+r, lo, f.documents)
+		lse := f.softmax(f.scores[r*ld:][:hi-lo], i+r, lo, f.documents)
 		if f.lse != nil {
 			f.lse[(i+r)*f.heads] = lse
 		}
 	}
+	y := f.y[i*f.width:]
 	if f.finite {
-		productNT(n, f.dim, hi-lo, f.scores, ldt, f.values[lo:], ldt, f.y[i*f.width:], f.width, false)
+		f.product(n, f.dim, hi-lo, f.rowsA(f.scores, ld), f.values.after(lo), y, f.width, false)
 		return
 	}
 	sees := func(r, j int) bool { return f.sees(i+r, lo+j, f.documents) }
-	productSeen(sees, n, f.dim, hi-lo, f.scores, ldt, f.values[lo:], ldt, f.y[i*f.width:], f.width, false)
+	productSeen(sees, n, f.dim, hi-lo, strided{f.scores, ld, 1}, strided{f.v[lo*f.kvWidth:], f.kvWidth, 1}, y, f.width, false)
 }

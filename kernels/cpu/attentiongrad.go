@@ -5,17 +5,16 @@ import "prenorm/kernels"
 func init() { enter(planAttentionGrad, bindAttentionGrad) }
 
 // gradSizes are the floats that one lane of the backward pass holds, in the order of [gradSpace].
-func gradSizes(t, d, block int) [9]int {
-	rows, columns, scores, turned := t*pitch(d), d*pitch(t), block*pitch(t), t*pitch(block)
-	return [9]int{rows, rows, columns, columns, columns, scores, scores, turned, turned}
+func (t *tier) gradSizes(rows, dim, block int) [7]int {
+	turned, plain, scores := packedSize(t.cols, rows, dim), t.headSize(rows, dim), block*pitch(rows)
+	return [7]int{turned, turned, plain, plain, plain, scores, scores}
 }
 
 // gradSpace is one lane's workspace.
 type gradSpace struct {
-	keys, values     []float32 // [T, pitch(D)]
-	keysT, qT, dyT   []float32 // transposed, [D, pitch(T)]
+	turnedK, turnedV []float32 // packed as factors [D, T]
+	k, q, dy         []float32 // packed as factors [T, D] where they are not read in place
 	p, ds            []float32 // probabilities, and the gradient of the raw products: [block, pitch(T)]
-	turnedP, turnedS []float32 // the same transposed, [T, pitch(block)]
 }
 
 type gradPlan struct {
@@ -25,9 +24,9 @@ type gradPlan struct {
 }
 
 func planAttentionGrad(c kernels.AttentionGrad, a kernels.Args, s *scratch) (p gradPlan, err error) {
-	p.block = queryBlock(c.T)
+	p.block = 2 * queryBlock(c.T)
 	size := 0
-	for _, n := range gradSizes(c.T, c.HeadDim, p.block) {
+	for _, n := range s.tier.gradSizes(c.T, c.HeadDim, p.block) {
 		size += n
 	}
 	p.lanes = planLanes(a.In[0].Dim(0)/c.T*c.KVHeads, size)
@@ -35,14 +34,14 @@ func planAttentionGrad(c kernels.AttentionGrad, a kernels.Args, s *scratch) (p g
 	return p, nil
 }
 
-// at cuts a lane's workspace. Every size is a whole number of cache lines.
-func (p gradPlan) at(lane, t, d int) gradSpace {
+// at cuts a lane's workspace.
+func (p gradPlan) at(t *tier, lane, rows, dim int) gradSpace {
 	all := p.part(p.space, lane)
-	var x [9][]float32
-	for i, n := range gradSizes(t, d, p.block) {
+	var x [7][]float32
+	for i, n := range t.gradSizes(rows, dim, p.block) {
 		x[i], all = all[:n], all[n:]
 	}
-	return gradSpace{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}
+	return gradSpace{x[0], x[1], x[2], x[3], x[4], x[5], x[6]}
 }
 
 // bindAttentionGrad makes a task of one key head of one sequence, which sums dk and dv over its query heads in their order.
@@ -55,19 +54,18 @@ func bindAttentionGrad(b *Backend, c kernels.AttentionGrad, a kernels.Args, p gr
 	return b.run1(p.loop(nsFLOP*10*float64(c.T*c.T*c.HeadDim*group), func(lane, item int) {
 		row, kvHead := item/c.KVHeads*c.T, item%c.KVHeads
 		kv := row*g.kvWidth + kvHead*g.dim
-		w := gradHead{geometry: g, gradSpace: p.at(lane, c.T, g.dim), t: c.T, dk: dk[kv:], dv: dv[kv:], documents: rowsOf(documents, row, c.T)}
-		w.load(k[kv:], v[kv:])
+		w := gradHead{geometry: g, tier: b.tier, gradSpace: p.at(b.tier, lane, c.T, g.dim), t: c.T, k: k[kv:], v: v[kv:], dk: dk[kv:], dv: dv[kv:],
+			documents: rowsOf(documents, row, c.T)}
+		w.loadKeys()
 		for h := kvHead * group; h < (kvHead+1)*group; h++ {
 			at := row*g.width + h*g.dim
 			w.q, w.y, w.dy, w.dq = q[at:], y[at:], dy[at:], dq[at:]
 			if lse != nil {
 				w.lse = lse[row*c.Heads+h:]
 			}
-			transpose(w.qT, pitch(c.T), w.q, g.width, c.T, g.dim)
-			transpose(w.dyT, pitch(c.T), w.dy, g.width, c.T, g.dim)
-			w.finite = w.finiteKeys && allFinite(w.q, g.width, c.T, g.dim) && allFinite(w.y, g.width, c.T, g.dim) && allFinite(w.dy, g.width, c.T, g.dim)
+			w.loadQueries()
 			for i := 0; i < c.T; i += p.block {
-				w.rows(i, min(p.block, c.T-i), pitch(p.block))
+				w.rows(i, min(p.block, c.T-i))
 			}
 		}
 	}))
@@ -76,22 +74,34 @@ func bindAttentionGrad(b *Backend, c kernels.AttentionGrad, a kernels.Args, p gr
 // gradHead is the backward pass of one query head. Its slices start at the head's first element.
 type gradHead struct {
 	geometry
+	*tier
 	gradSpace
-	t                         int
-	q, y, dy, lse, dq, dk, dv []float32
-	documents                 []int32
-	finiteKeys, finite        bool // keys and values are, and so are q, y and dy
+	t                                             int
+	q, k, v, y, dy, lse, dq, dk, dv               []float32
+	documents                                     []int32
+	keysTurned, valuesTurned, keys, queries, dOut factor
+	finiteKeys, finite                            bool // keys and values are, and so are q, y and dy
 }
 
-// load copies keys and values, and clears their gradients.
-func (w *gradHead) load(k, v []float32) {
-	copyRows(w.keys, pitch(w.dim), k, w.kvWidth, w.t, w.dim)
-	copyRows(w.values, pitch(w.dim), v, w.kvWidth, w.t, w.dim)
-	transpose(w.keysT, pitch(w.t), k, w.kvWidth, w.t, w.dim)
-	w.finiteKeys = allFinite(w.keys, pitch(w.dim), w.t, w.dim) && allFinite(w.values, pitch(w.dim), w.t, w.dim)
+// loadKeys packs keys and values, and clears their gradients.
+func (w *gradHead) loadKeys() {
+	w.keysTurned = w.turnedFactor(w.turnedK, w.k, w.kvWidth, w.t, w.dim)
+	w.valuesTurned = w.turnedFactor(w.turnedV, w.v, w.kvWidth, w.t, w.dim)
+	w.keys = w.headFactor(w.gradSpace.k, w.k, w.kvWidth, w.t, w.dim)
+	w.finiteKeys = allFinite(w.k, w.kvWidth, w.t, w.dim) && allFinite(w.v, w.kvWidth, w.t, w.dim)
 	for j := range w.t {
 		clear(w.dk[j*w.kvWidth:][:w.dim])
 		clear(w.dv[j*w.kvWidth:][:w.dim])
+	}
+}
+
+// loadQueries packs a query head's rows.
+func (w *gradHead) loadQueries() {
+	w.queries = w.headFactor(w.gradSpace.q, w.q, w.width, w.t, w.dim)
+	w.dOut = w.headFactor(w.gradSpace.dy, w.dy, w.width, w.t, w.dim)
+	w.finite = w.finiteKeys
+	for _, x := range [][]float32{w.q, w.y, w.dy} {
+		w.finite = w.finite && allFinite(x, w.width, w.t, w.dim)
 	}
 }
 
@@ -100,29 +110,26 @@ func (w *gradHead) load(k, v []float32) {
 //	dv += pᵀ dy;  ds = p (dy vᵀ - D) s';  dq = ds k;  dk += dsᵀ q
 //
 // where s' is the derivative of a score by the raw product.
-func (w *gradHead) rows(i, n, ldb int) {
+func (w *gradHead) rows(i, n int) {
 	lo, hi := w.span(i, n)
-	m, ldk, ldt := hi-lo, pitch(w.dim), pitch(w.t)
-	at := i * w.width
-	productNT(n, m, w.dim, w.q[at:], w.width, w.keys[lo*ldk:], ldk, w.p, ldt, false)
-	productNT(n, m, w.dim, w.dy[at:], w.width, w.values[lo*ldk:], ldk, w.ds, ldt, false)
+	m, ld, at := hi-lo, pitch(w.t), i*w.width
+	w.product(n, m, w.dim, w.rowsA(w.q[at:], w.width), w.keysTurned.past(lo), w.p, ld, false)
+	w.product(n, m, w.dim, w.rowsA(w.dy[at:], w.width), w.valuesTurned.past(lo), w.ds, ld, false)
 	for r := range n {
-		w.row(i+r, lo, w.p[r*ldt:][:m], w.ds[r*ldt:][:m])
+		w.row(i+r, lo, w.p[r*ld:][:m], w.ds[r*ld:][:m])
 	}
-	transpose(w.turnedP, ldb, w.p, ldt, n, m)
-	transpose(w.turnedS, ldb, w.ds, ldt, n, m)
 	dq, dk, dv := w.dq[at:], w.dk[lo*w.kvWidth:], w.dv[lo*w.kvWidth:]
 	if w.finite {
-		productNT(n, w.dim, m, w.ds, ldt, w.keysT[lo:], ldt, dq, w.width, false)
-		productNT(m, w.dim, n, w.turnedP, ldb, w.dyT[i:], ldt, dv, w.kvWidth, true)
-		productNT(m, w.dim, n, w.turnedS, ldb, w.qT[i:], ldt, dk, w.kvWidth, true)
+		w.product(n, w.dim, m, w.rowsA(w.ds, ld), w.keys.after(lo), dq, w.width, false)
+		w.product(m, w.dim, n, w.columnsA(w.p, ld), w.dOut.after(i), dv, w.kvWidth, true)
+		w.product(m, w.dim, n, w.columnsA(w.ds, ld), w.queries.after(i), dk, w.kvWidth, true)
 		return
 	}
 	sees := func(r, j int) bool { return w.sees(i+r, lo+j, w.documents) }
 	seen := func(j, r int) bool { return sees(r, j) }
-	productSeen(sees, n, w.dim, m, w.ds, ldt, w.keysT[lo:], ldt, dq, w.width, false)
-	productSeen(seen, m, w.dim, n, w.turnedP, ldb, w.dyT[i:], ldt, dv, w.kvWidth, true)
-	productSeen(seen, m, w.dim, n, w.turnedS, ldb, w.qT[i:], ldt, dk, w.kvWidth, true)
+	productSeen(sees, n, w.dim, m, strided{w.ds, ld, 1}, strided{w.k[lo*w.kvWidth:], w.kvWidth, 1}, dq, w.width, false)
+	productSeen(seen, m, w.dim, n, strided{w.p, 1, ld}, strided{w.dy[at:], w.width, 1}, dv, w.kvWidth, true)
+	productSeen(seen, m, w.dim, n, strided{w.ds, 1, ld}, strided{w.q[at:], w.width, 1}, dk, w.kvWidth, true)
 }
 
 // row turns raw products in p into probabilities and dy·v in ds into the gradient of the raw products.

@@ -131,19 +131,24 @@ func BenchmarkElements(b *testing.B) {
 	}
 }
 
-// BenchmarkProduct compares the two kernels of the NT form on one tile.
-func BenchmarkProduct(b *testing.B) {
+// BenchmarkTile times each tier's largest tile on operands in the first cache: the most that a product can reach.
+func BenchmarkTile(b *testing.B) {
 	r := source()
-	defer func(was bool) { useDots = was }(useDots)
-	for _, k := range []int{32, 128, 352, 2048} {
-		x, w, c := floats(r, 64, k).F32(), floats(r, 64, pitch(k)).F32(), make([]float32, 64*64)
-		for _, dots := range []bool{true, false} {
-			b.Run(fmt.Sprintf("64x64x%d/%s", k, map[bool]string{true: "dots", false: "blocks"}[dots]), func(b *testing.B) {
-				useDots = dots
-				for b.Loop() {
-					productNT(64, 64, k, x, k, w, pitch(k), c, 64, false)
+	for _, level := range tiers() {
+		for form, tiles := range map[string][]tileFunc{"rows": level.inRows, "columns": level.inColumns} {
+			b.Run(level.name+"/"+form, func(b *testing.B) {
+				const k = 128
+				x, w, c := floats(r, level.rows*k).F32(), floats(r, level.cols*k).F32(), make([]float32, level.rows*level.cols)
+				lda := k
+				if form == "columns" {
+					lda = level.rows
 				}
-				b.ReportMetric(float64(2*64*64*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+				for b.Loop() {
+					for range 100 {
+						tiles[level.rows](k, &x[0], lda, &w[0], level.cols, &c[0], level.cols, level.cols, 0)
+					}
+				}
+				b.ReportMetric(float64(100*2*level.rows*level.cols*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
 			})
 		}
 	}

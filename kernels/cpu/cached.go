@@ -41,19 +41,24 @@ func bindCacheWrite(b *Backend, c kernels.CacheWrite, a kernels.Args) kernels.La
 	}
 }
 
-// cachedBlock is how many new rows a task treats: scores of all of them are held at once.
-const cachedBlock = 32
+// cachedBlock is how many new rows are treated at once: scores of all of them are held.
+const cachedBlock = 48
 
 type cachedPlan struct {
 	lanes
-	keys   []float32 // [lane, Context, pitch(D)], used where the cache is not aligned
-	scores []float32 // [lane, cachedBlock, pitch(Context)]
+	dots         bool      // few new rows: scores are dot products with the keys where they lie
+	keys, values []float32 // per lane: packed keys, packed values where they are not read in place
+	scores       []float32 // [lane, cachedBlock, pitch(Context)]
 }
 
 func planCached(c kernels.CachedAttention, a kernels.Args, s *scratch) (p cachedPlan, err error) {
-	keys, scores := c.Context*pitch(c.HeadDim), min(c.T, cachedBlock)*pitch(c.Context)
-	p.lanes = planLanes(a.In[0].Dim(0)/c.T*c.Heads, keys+scores)
-	p.keys, p.scores = s.f32(p.count*keys), s.f32(p.count*scores)
+	p.dots = c.T <= dotRows
+	keys, values, scores := packedSize(s.tier.cols, c.Context, c.HeadDim), s.tier.headSize(c.Context, c.HeadDim), min(c.T, cachedBlock)*pitch(c.Context)
+	if p.dots {
+		keys = 0
+	}
+	p.lanes = planLanes(a.In[0].Dim(0)/c.T*c.Heads, keys+values+scores)
+	p.keys, p.values, p.scores = s.f32(p.count*keys), s.f32(p.count*values), s.f32(p.count*scores)
 	return p, nil
 }
 
@@ -63,19 +68,16 @@ func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedP
 	g := geometryOf(c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
 	heads := p.loop(nsFLOP*4*float64(c.T*c.Context*c.HeadDim), func(lane, item int) {
 		s, h := item/c.Heads, item%c.Heads
-		first, kv := s*c.Context*g.kvWidth, g.kvHead(h)*c.HeadDim
-		rows := s * c.T * g.width
-		keys, values, ldk := k[first+kv:], v[first+kv:], g.kvWidth
+		kv := s*c.Context*g.kvWidth + g.kvHead(h)*c.HeadDim
+		rows := s*c.T*g.width + h*c.HeadDim
 		seen := min(at+c.T, c.Context)
-		if !aligned(keys, ldk) {
-			copied := p.part(p.keys, lane)
-			copyRows(copied, pitch(c.HeadDim), keys, ldk, seen, c.HeadDim)
-			keys, ldk = copied, pitch(c.HeadDim)
+		f := cachedHead{geometry: g, tier: b.tier, dots: p.dots, context: c.Context, keys: k[kv:], scores: p.part(p.scores, lane)}
+		if !p.dots {
+			f.turned = f.turnedFactor(p.part(p.keys, lane), f.keys, g.kvWidth, seen, c.HeadDim)
 		}
-		scores := p.part(p.scores, lane)
+		f.values = f.headFactor(p.part(p.values, lane), v[kv:], g.kvWidth, seen, c.HeadDim)
 		for t := 0; t < c.T; t += cachedBlock {
-			n := min(cachedBlock, c.T-t)
-			g.cachedRows(y[rows+t*g.width+h*c.HeadDim:], q[rows+t*g.width+h*c.HeadDim:], keys, ldk, values, scores, at+t, n, c.Context)
+			f.rows(y[rows+t*g.width:], q[rows+t*g.width:], at+t, min(cachedBlock, c.T-t))
 		}
 	})
 	return func() error {
@@ -89,21 +91,38 @@ func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedP
 	}
 }
 
-// cachedRows is one head's n rows from position at on. Values are multiplied where they lie: for the few rows of a decoding step a transposed
-// copy would cost more than it gains.
-func (g geometry) cachedRows(y, q, keys []float32, ldk int, values, scores []float32, at, n, context int) {
-	ld := pitch(context)
-	hi := min(at+n, context)
-	lo := g.first(at)
+// cachedHead is the work of one head of one sequence.
+type cachedHead struct {
+	geometry
+	*tier
+	dots           bool
+	context        int
+	keys           []float32
+	turned, values factor
+	scores         []float32
+}
+
+// rows is n rows from position at on. y and q start at the first.
+func (f *cachedHead) rows(y, q []float32, at, n int) {
+	ld := pitch(f.context)
+	hi := min(at+n, f.context)
+	lo := f.first(at)
 	if lo >= hi { // rows past the context whose window has left the cache
 		for r := range n {
-			clear(y[r*g.width:][:g.dim])
+			clear(y[r*f.width:][:f.dim])
 		}
 		return
 	}
-	productNT(n, hi-lo, g.dim, q, g.width, keys[lo*ldk:], ldk, scores, ld, false)
-	for r := range n {
-		g.softmax(scores[r*ld:][:hi-lo], at+r, lo, nil)
+	from := lo &^ (spanStart - 1) // where scores start
+	if f.dots {
+		for r := range n {
+			f.tier.dots(&f.scores[r*ld], &q[r*f.width], &f.keys[from*f.kvWidth], f.kvWidth, f.dim, hi-from, 0)
+		}
+	} else {
+		f.product(n, hi-from, f.dim, f.rowsA(q, f.width), f.turned.past(from), f.scores, ld, false)
 	}
-	productNN(n, g.dim, hi-lo, scores, ld, values[lo*g.kvWidth:], g.kvWidth, y, g.width)
+	for r := range n {
+		f.softmax(f.scores[r*ld:][:hi-from], at+r, from, nil)
+	}
+	f.product(n, f.dim, hi-lo, f.rowsA(f.scores[lo-from:], ld), f.values.after(lo), y, f.width, false)
 }

@@ -1,8 +1,12 @@
 // Package cpu is the fast host backend: every call of package kernels in float32, over a pool of workers.
 //
 // Results do not depend on the number of workers. Work is cut into tasks by shapes alone, each element is written by one task, and sums
-// over rows run in fixed blocks whose partial sums are added in a fixed order. Nor do they depend on where the arena lies: operands of
-// products are copied to an aligned place where the alignment would matter.
+// over rows run in fixed blocks whose partial sums are added in a fixed order. Nor do they depend on where the arena lies.
+//
+// Inner loops exist on several tiers: assembly with AVX-512 or AVX2 and FMA (amd64; written by the generator in gen) and portable Go. The best
+// one that the machine has is taken, unless the environment variable PRENORM_CPU names another: avx512, avx2 or go. Products have the same
+// bits on both vector tiers; the portable tier works in the same order, but rounds each product before adding it where the compiler does not
+// fuse the two.
 //
 // One file holds one family of calls; its init function enters a plan and a binder for each call into a table. The plan reads shapes and
 // says what workspace is wanted, the binder takes that workspace and prepares the loops, and a launch only runs them: it allocates nothing.
@@ -22,19 +26,34 @@ func init() {
 		if o.Workers < 0 {
 			return nil, fmt.Errorf("cpu: %d workers: the number must not be negative (0 takes GOMAXPROCS)", o.Workers)
 		}
+		if _, err := startTier(); err != nil {
+			return nil, err
+		}
 		return New(o.Workers), nil
 	})
 }
 
 // Backend implements [kernels.Backend] on the host. Several programs may launch at the same time.
-type Backend struct{ pool *pool }
+type Backend struct {
+	pool *pool
+	tier *tier
+}
 
-// New starts a backend with the given number of workers, the caller of a launch being one of them; 0 takes GOMAXPROCS.
+// New starts a backend with the given number of workers, the caller of a launch being one of them; 0 takes GOMAXPROCS. A tier in the
+// environment that this machine lacks counts as none; [kernels.Open] reports it.
 func New(workers int) *Backend {
+	t, err := startTier()
+	if err != nil {
+		t = tiers()[0]
+	}
+	return newBackend(workers, t)
+}
+
+func newBackend(workers int, t *tier) *Backend {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{pool: newPool(workers)}
+	return &Backend{pool: newPool(workers), tier: t}
 }
 
 // Name implements [kernels.Backend].
@@ -70,7 +89,7 @@ func (b *Backend) Workspace(c kernels.Call, a kernels.Args) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s := &scratch{}
+	s := &scratch{tier: b.tier}
 	if _, err := e.plan(c, a, s); err != nil {
 		return 0, fmt.Errorf("cpu: %w", err)
 	}
@@ -93,7 +112,7 @@ func (b *Backend) Bind(c kernels.Call, a kernels.Args) (kernels.Launch, error) {
 	if len(a.Work.Host) < need {
 		return nil, fmt.Errorf("cpu: %s: workspace of %d bytes, wants %d (ask Workspace)", c.Kernel(), len(a.Work.Host), need)
 	}
-	s := &scratch{mem: a.Work.Host}
+	s := &scratch{tier: b.tier, mem: a.Work.Host}
 	p, err := e.plan(c, a, s)
 	if err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)

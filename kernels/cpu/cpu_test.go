@@ -9,8 +9,30 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	workers := func(n int) (kernels.Backend, error) { return kernels.Open("cpu", kernels.Options{Workers: n}) }
-	kerneltest.Run(t, func() (kernels.Backend, error) { return workers(0) }, kerneltest.Options{Workers: workers})
+	for _, level := range tiers() {
+		t.Run(level.name, func(t *testing.T) {
+			workers := func(n int) (kernels.Backend, error) { return newBackend(n, level), nil }
+			kerneltest.Run(t, func() (kernels.Backend, error) { return workers(0) }, kerneltest.Options{Workers: workers})
+		})
+	}
+}
+
+func TestOpenChoosesTheTier(t *testing.T) {
+	for _, level := range tiers() {
+		t.Setenv(tierVariable, level.name)
+		be, err := kernels.Open("cpu", kernels.Options{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := be.(*Backend).tier; got != level {
+			t.Errorf("%s=%s gives the tier %s", tierVariable, level.name, got.name)
+		}
+		_ = be.Close()
+	}
+	t.Setenv(tierVariable, "mmx")
+	if _, err := kernels.Open("cpu", kernels.Options{}); err == nil || !strings.Contains(err.Error(), "this machine has") {
+		t.Errorf("an unknown tier gives the error %v", err)
+	}
 }
 
 func TestRefusals(t *testing.T) {
@@ -21,7 +43,8 @@ func TestRefusals(t *testing.T) {
 	d := kernels.HostView(make([]float64, 6), 2, 3)
 	out := kernels.HostView(make([]float32, 6), 2, 3)
 	product := func() kernels.Args {
-		return kernels.Args{Out: []kernels.View{kernels.HostView(make([]float32, 4), 2, 2)}, In: []kernels.View{x, out}}
+		tall := kernels.HostView(make([]float32, 21), 7, 3)
+		return kernels.Args{Out: []kernels.View{kernels.HostView(make([]float32, 14), 7, 2)}, In: []kernels.View{tall, out}}
 	}
 	for _, c := range []struct {
 		call kernels.Call

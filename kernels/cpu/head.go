@@ -23,7 +23,7 @@ const (
 
 func chunkRows(n, vocab int) int { return min(n, max(chunkMin, chunkFloats/max(vocab, 1)&^15)) }
 
-// headPlan is the shared part: W where it lies or copied, one chunk of logits, the losses of its rows.
+// headPlan is the shared part: W packed, one chunk of logits, the losses of its rows.
 type headPlan struct {
 	n, vocab, width, chunk int
 	w                      operand
@@ -34,7 +34,7 @@ type headPlan struct {
 func planHeadOf(a kernels.Args, s *scratch) headPlan {
 	p := headPlan{n: a.In[0].Dim(0), vocab: a.In[1].Dim(0), width: a.In[0].Dim(1)}
 	p.chunk = chunkRows(p.n, p.vocab)
-	p.w = planOperand(p.vocab, p.width, false, true, s)
+	p.w = planB(p.vocab, p.width, false, s)
 	p.logits, p.losses = s.f32(p.chunk*pitch(p.vocab)), s.f64(p.chunk)
 	return p
 }
@@ -42,6 +42,7 @@ func planHeadOf(a kernels.Args, s *scratch) headPlan {
 // head is a bound head. row0 is the first row of the chunk that the loops treat.
 type head struct {
 	headPlan
+	*tier
 	call                  kernels.Call
 	pool                  *pool
 	targets               []int32
@@ -52,13 +53,12 @@ type head struct {
 }
 
 func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float64) *head {
-	h := &head{headPlan: p, call: c, pool: b.pool, targets: a.In[2].I32(), normaliser: a.In[3].F32(), softcap: float32(limit)}
-	var w []float32
-	var ldw int
-	w, ldw, h.ready = p.w.ready(a.In[1].F32())
-	h.multiply = h.tiles(p.chunk, p.vocab, p.width, func(i, m, j, n int) {
-		x := a.In[0].F32()[(h.row0+i)*p.width:]
-		productNT(m, n, p.width, x, p.width, w[j*ldw:], ldw, h.logits[i*pitch(p.vocab)+j:], pitch(p.vocab), false)
+	h := &head{headPlan: p, tier: b.tier, call: c, pool: b.pool, targets: a.In[2].I32(), normaliser: a.In[3].F32(), softcap: float32(limit)}
+	x := a.In[0].F32()
+	w, ready := p.w.ready(b.tier, a.In[1].F32(), false)
+	h.ready = ready
+	h.multiply = h.tasks(p.chunk, p.vocab, p.width, func(i0, i1, j0, j1 int) {
+		h.productAt(i0, i1, j0, j1, p.width, h.rowsA(x[h.row0*p.width:], p.width), w, h.logits, pitch(p.vocab), false)
 	})
 	h.rows = newLoop(p.chunk, nsExp*float64(p.vocab), func(r int) {
 		if r < h.held() {
@@ -71,14 +71,14 @@ func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float
 // held is how many rows the present chunk has.
 func (h *head) held() int { return min(h.chunk, h.n-h.row0) }
 
-// tiles is a loop over tiles of a [chunk, n] product, cut at the rows that the present chunk has.
-func (h *head) tiles(m, n, k int, fn func(i, m, j, n int)) *loop {
-	tm, tn := tileSize(m, n)
+// tasks is a loop over parts of a [chunk, n] product, cut at the rows that the present chunk has.
+func (h *head) tasks(m, n, k int, fn func(i0, i1, j0, j1 int)) *loop {
+	tm, tn := h.taskSize(m, n)
 	columns := blocks(n, tn)
 	return newLoop(blocks(m, tm)*columns, nsFLOP*2*float64(tm*tn*k), func(t int) {
 		i, j := t/columns*tm, t%columns*tn
-		if rows := h.held() - i; rows > 0 {
-			fn(i, min(tm, rows), j, min(tn, n-j))
+		if held := h.held(); i < held {
+			fn(i, min(i+tm, held), j, min(j+tn, n))
 		}
 	})
 }
@@ -141,7 +141,7 @@ func (h *head) run(loss []float32, after func()) error {
 	if err := h.check(); err != nil {
 		return err
 	}
-	if h.ready != nil {
+	if h.ready != nil && h.n > 0 {
 		h.pool.run(h.ready)
 	}
 	var sum float64

@@ -4,77 +4,78 @@ import "prenorm/kernels"
 
 type headGradPlan struct {
 	headPlan
-	turnedW operand   // Wᵀ, for dx
-	turnedX operand   // xᵀ of a chunk, [C, chunk], for dW
-	slopes  []float32 // the gradients of the chunk's logits, transposed: [V, pitch(chunk)]
+	plainW operand   // W as [V, C], for dx
+	chunkX []float32 // a chunk of x, packed, for dW
 }
 
 func planHeadGrad(_ kernels.LinearCrossEntropyGrad, a kernels.Args, s *scratch) (p headGradPlan, err error) {
 	p.headPlan = planHeadOf(a, s)
-	p.turnedW = planOperand(p.width, p.vocab, true, true, s)
-	p.turnedX = planOperand(p.width, p.chunk, true, true, s)
-	p.slopes = s.f32(p.vocab * pitch(p.chunk))
+	p.plainW = planB(p.width, p.vocab, true, s)
+	p.chunkX = s.f32(packedSize(s.tier.cols, p.width, p.chunk))
 	return p, nil
 }
 
 func bindHeadGrad(b *Backend, c kernels.LinearCrossEntropyGrad, a kernels.Args, p headGradPlan) kernels.Launch {
 	h := newHead(b, c, a, p.headPlan, c.Softcap)
 	h.dloss = a.In[4].F32()
-	loops := headGradLoops(h, p, a)
+	w, packW := p.plainW.ready(b.tier, a.In[1].F32(), false)
+	x := packed(p.chunkX, b.tier.cols, p.chunk)
+	loops := []*loop{h.gradX(w, a.Out[0].F32()), h.packX(x, a.In[0].F32()), h.gradW(x, a.Out[1].F32())}
 	loss := a.Out[2].F32()
-	turnW := p.turnedW.copyLoop(a.In[1].F32())
 	after := func() {
 		for _, l := range loops {
 			b.pool.run(l)
 		}
 	}
 	return func() error {
-		b.pool.run(turnW)
 		if h.n == 0 {
 			clear(a.Out[1].F32())
+		} else if packW != nil {
+			b.pool.run(packW)
 		}
 		return h.run(loss, after)
 	}
 }
 
-// headGradLoops are the loops of one chunk: dx = slopes W, then dW += slopesᵀ x.
-func headGradLoops(h *head, p headGradPlan, a kernels.Args) []*loop {
-	const stripe = 256 // columns of the logits that a task transposes
-	ldz, lds := pitch(p.vocab), pitch(p.chunk)
-	dx, dw, x := a.Out[0].F32(), a.Out[1].F32(), a.In[0].F32()
-	dxTiles := h.tiles(p.chunk, p.width, p.vocab, func(i, m, j, n int) {
-		w := p.turnedW
-		y := dx[(h.row0+i)*p.width+j:]
-		productNT(m, n, p.vocab, h.logits[i*ldz:], ldz, w.copied[j*w.pitch:], w.pitch, y, p.width, false)
-		for r, target := range h.targets[h.row0+i:][:m] {
-			if target < 0 { // zero even if W is not finite
-				clear(y[r*p.width:][:n])
+// gradX is the loop of dx = slopes W over a chunk's rows.
+func (h *head) gradX(w factor, dx []float32) *loop {
+	ld := pitch(h.vocab)
+	return h.tasks(h.chunk, h.width, h.vocab, func(i0, i1, j0, j1 int) {
+		y := dx[h.row0*h.width:]
+		h.productAt(i0, i1, j0, j1, h.vocab, h.rowsA(h.logits, ld), w, y, h.width, false)
+		for i := i0; i < i1; i++ {
+			if h.targets[h.row0+i] < 0 { // zero even if W is not finite
+				clear(y[i*h.width:][j0:j1])
 			}
 		}
 	})
-	turnX := newLoop(blocks(p.chunk, 64), nsCopy*64*float64(p.width), func(t int) {
-		at := t * 64
+}
+
+// packX is the loop that packs a chunk of x. An ignored row gives nothing, even if it is not finite.
+func (h *head) packX(f factor, x []float32) *loop {
+	const stripe = 64
+	return newLoop(blocks(h.chunk, stripe), nsCopy*stripe*float64(h.width), func(t int) {
+		at := t * stripe
 		if at >= h.held() {
 			return
 		}
-		rows := min(64, h.held()-at)
-		transpose(p.turnedX.copied[at:], p.turnedX.pitch, x[(h.row0+at)*p.width:], p.width, rows, p.width)
+		rows, part := min(stripe, h.held()-at), f.after(at)
+		panels := blocks(h.width, f.width)
+		part.pack(h.packCopy, x[(h.row0+at)*h.width:], h.width, false, h.width, rows, 0, panels)
 		for r, target := range h.targets[h.row0+at:][:rows] {
-			for j := 0; target < 0 && j < p.width; j++ { // an ignored row of x gives nothing, even if it is not finite
-				p.turnedX.copied[j*p.turnedX.pitch+at+r] = 0
+			for p := 0; target < 0 && p < panels; p++ {
+				clear(part.x[p*f.panel+r*f.width:][:f.width])
 			}
 		}
 	})
-	turnSlopes := newLoop(blocks(p.vocab, stripe), nsCopy*float64(stripe*p.chunk), func(t int) {
-		at := t * stripe
-		transpose(p.slopes[at*lds:], lds, h.logits[at:], ldz, h.held(), min(stripe, p.vocab-at))
-	})
-	tm, tn := tileSize(p.vocab, p.width)
-	columns := blocks(p.width, tn)
-	dwTiles := newLoop(blocks(p.vocab, tm)*columns, nsFLOP*2*float64(tm*tn*p.chunk), func(t int) {
+}
+
+// gradW is the loop of dW += slopesᵀ x, x being the chunk's.
+func (h *head) gradW(x factor, dw []float32) *loop {
+	tm, tn := h.taskSize(h.vocab, h.width)
+	columns := blocks(h.width, tn)
+	return newLoop(blocks(h.vocab, tm)*columns, nsFLOP*2*float64(tm*tn*h.chunk), func(t int) {
 		i, j := t/columns*tm, t%columns*tn
-		productNT(min(tm, p.vocab-i), min(tn, p.width-j), h.held(), p.slopes[i*lds:], lds,
-			p.turnedX.copied[j*p.turnedX.pitch:], p.turnedX.pitch, dw[i*p.width+j:], p.width, h.row0 > 0)
+		h.productAt(i, min(i+tm, h.vocab), j, min(j+tn, h.width), h.held(), h.columnsA(h.logits, pitch(h.vocab)), x, dw, h.width, h.row0 > 0)
 	})
-	return []*loop{dxTiles, turnX, turnSlopes, dwTiles}
 }

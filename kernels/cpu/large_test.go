@@ -145,12 +145,18 @@ func shifted(in []kernels.View) []kernels.View {
 	return all
 }
 
-// TestLargeProblems holds calls of many tasks against the reference, and wants the same bits from every number of workers and wherever the
-// inputs lie.
+// TestLargeProblems holds calls of many tasks against the reference on every tier, and wants the same bits from every number of workers and
+// wherever the inputs lie.
 func TestLargeProblems(t *testing.T) {
+	for _, level := range tiers() {
+		t.Run(level.name, func(t *testing.T) { largeProblems(t, level) })
+	}
+}
+
+func largeProblems(t *testing.T, level *tier) {
 	var backends []*Backend
 	for _, n := range []int{1, 2, 3, 5} {
-		b := New(n)
+		b := newBackend(n, level)
 		defer func() { _ = b.Close() }()
 		backends = append(backends, b)
 	}

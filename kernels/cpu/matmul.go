@@ -4,78 +4,91 @@ import "prenorm/kernels"
 
 func init() { enter(planMatMul, bindMatMul) }
 
-// operand is one factor of a product: width (M or N) rows of K elements in the form that [productNT] reads, either the caller's memory or a
-// copy of it made at each launch.
-type operand struct {
-	rows, k int
-	trans   bool // stored [k, rows]
-	must    bool // a copy is wanted when the rows are not aligned
-	copied  []float32
-	pitch   int // of the copy
-}
-
-// planOperand takes the workspace of the copy. What B's alignment will be is not known yet, so B always gets its place.
-func planOperand(rows, k int, trans, isB bool, s *scratch) operand {
-	o := operand{rows: rows, k: k, trans: trans, must: isB, pitch: pitch(k)}
-	if trans || isB {
-		o.copied = s.f32(rows * o.pitch)
-	}
-	return o
-}
-
-// ready returns the operand to multiply with, its pitch, and the loop that copies it, nil when it is used where it lies.
-func (o operand) ready(src []float32) (x []float32, ld int, prepare *loop) {
-	if !o.trans && (!o.must || aligned(src, o.k)) {
-		return src, o.k, nil
-	}
-	return o.copied, o.pitch, o.copyLoop(src)
-}
-
-// copyLoop copies src, the whole stored matrix.
-func (o operand) copyLoop(src []float32) *loop {
-	const stripe = 64 // rows of the stored matrix that a task copies
-	if o.trans {
-		return newLoop(blocks(o.k, stripe), nsCopy*float64(stripe*o.rows), func(t int) {
-			at := t * stripe
-			transpose(o.copied[at:], o.pitch, src[at*o.rows:], o.rows, min(stripe, o.k-at), o.rows)
-		})
-	}
-	return newLoop(blocks(o.rows, stripe), nsCopy*float64(stripe*o.k), func(t int) {
-		at := t * stripe
-		copyRows(o.copied[at*o.pitch:], o.pitch, src[at*o.k:], o.k, min(stripe, o.rows-at), o.k)
-	})
-}
-
 // blocks is the number of blocks of the given size that cover n.
 func blocks(n, size int) int { return (n + size - 1) / size }
 
 // Costs that decide whether a loop is worth offering to helpers, in nanoseconds an element or operation.
 const (
-	nsCopy = 0.7
-	nsFLOP = 0.1
+	nsCopy = 0.3
+	nsFLOP = 0.01
 	nsExp  = 5
 	nsElem = 1
 )
 
-// productLoop is the loop of C[m,n] = A Bᵀ over tiles.
-func productLoop(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool) *loop {
-	tm, tn := tileSize(m, n)
-	cols := blocks(n, tn)
-	return newLoop(blocks(m, tm)*cols, nsFLOP*2*float64(tm*tn*k), func(t int) {
-		i, j := t/cols*tm, t%cols*tn
-		productNT(min(tm, m-i), min(tn, n-j), k, a[i*lda:], lda, b[j*ldb:], ldb, c[i*ldc+j:], ldc, accumulate)
+// operand is one factor of a product: n (M or N) by k elements, stored [n, k] or, turned, [k, n], read where it lies or from a packed copy
+// that each launch makes.
+type operand struct {
+	n, k   int
+	byStep bool      // stored [k, n]
+	w      int       // width of a panel
+	copied []float32 // nil without a copy
+}
+
+// planA plans A. Reading it where it lies costs nothing, except that rows at a distance of a multiple of 1024 bytes crowd into few sets of
+// a cache.
+func planA(n, k int, byStep bool, s *scratch) operand {
+	o := operand{n: n, k: k, byStep: byStep, w: s.tier.rows}
+	if !byStep && k%256 == 0 && n > s.tier.rows {
+		o.copied = s.f32(packedSize(o.w, n, k))
+	}
+	return o
+}
+
+// planB plans B. Stored [k, n] it can be read where it lies.
+func planB(n, k int, byStep bool, s *scratch) operand {
+	o := operand{n: n, k: k, byStep: byStep, w: s.tier.cols}
+	if !byStep || !s.tier.readsB(n) {
+		o.copied = s.f32(packedSize(o.w, n, k))
+	}
+	return o
+}
+
+func (o operand) packs() bool { return len(o.copied) > 0 && o.k > 0 }
+
+// ready returns the factor in src, and the loop that packs it, nil when it is read where it lies.
+func (o operand) ready(t *tier, src []float32, isA bool) (factor, *loop) {
+	if o.packs() {
+		f := packed(o.copied, o.w, o.k)
+		return f, o.packLoop(t, f, src)
+	}
+	switch {
+	case isA && !o.byStep:
+		return t.rowsA(src, o.k), nil
+	case isA:
+		return t.columnsA(src, o.n), nil
+	}
+	return t.columnsB(src, o.n), nil
+}
+
+func (o operand) packLoop(t *tier, f factor, src []float32) *loop {
+	fill, ld := t.packTurn, o.k
+	if o.byStep {
+		fill, ld = t.packCopy, o.n
+	}
+	panels := blocks(o.n, o.w)
+	per := max(1, blocks(panels, 16))
+	return newLoop(blocks(panels, per), nsCopy*float64(per*o.w*o.k), func(i int) {
+		f.pack(fill, src, ld, !o.byStep, o.n, o.k, i*per, min((i+1)*per, panels))
 	})
 }
 
-// tileSize is 64 x 64, cut smaller until a product has 16 tasks, so that the last task does not keep the others waiting long.
-func tileSize(m, n int) (tm, tn int) {
-	tm, tn = min(tile, max(m, 1)), tile
-	for blocks(m, tm)*blocks(n, tn) < 16 {
+// Bounds of a task of a product: panels of A and B of that size stay in a core's second cache, and fewer tasks than taskCount would keep
+// workers waiting for the last one.
+const (
+	taskRows  = 192
+	taskCols  = 256
+	taskCount = 16
+)
+
+// taskSize cuts a product into tasks, whole tiles but for the edges.
+func (t *tier) taskSize(m, n int) (tm, tn int) {
+	tm, tn = t.rows*blocks(min(max(m, 1), taskRows), t.rows), t.cols*blocks(min(max(n, 1), taskCols), t.cols)
+	for blocks(m, tm)*blocks(n, tn) < taskCount {
 		switch {
-		case tm > 16 && tm >= tn:
-			tm /= 2
-		case tn > 16:
-			tn /= 2
+		case tm >= 4*t.rows:
+			tm = t.rows * blocks(tm/2, t.rows)
+		case tn >= 2*t.cols:
+			tn = t.cols * blocks(tn/2, t.cols)
 		default:
 			return tm, tn
 		}
@@ -83,30 +96,74 @@ func tileSize(m, n int) (tm, tn int) {
 	return tm, tn
 }
 
+// productLoop is the loop of C[m,n] = A B over its tasks.
+func (t *tier) productLoop(m, n, k int, a, b factor, c []float32, ldc int, accumulate bool) *loop {
+	tm, tn := t.taskSize(m, n)
+	cols := blocks(n, tn)
+	return newLoop(blocks(m, tm)*cols, nsFLOP*2*float64(min(tm, m)*min(tn, n)*k), func(task int) {
+		i, j := task/cols*tm, task%cols*tn
+		t.productAt(i, min(i+tm, m), j, min(j+tn, n), k, a, b, c, ldc, accumulate)
+	})
+}
+
+// dotRows is the number of rows of x up to which x Wᵀ is computed by dot products: they read W where it lies, and packing it first would
+// cost more than multiplying.
+const dotRows = 4
+
+// dotsLoop is the loop of y[m,n] = x[m,k] w[n,k]ᵀ over blocks of rows of w, each read once from memory.
+func (t *tier) dotsLoop(m, n, k int, x, w, y []float32, accumulate bool) *loop {
+	per := max(8, min(64, blocks(n, 64)*8))
+	add := 0
+	if accumulate {
+		add = 1
+	}
+	return newLoop(blocks(n, per), nsFLOP*10*float64(m*per*k), func(task int) {
+		j := task * per
+		rows := min(per, n-j)
+		for i := range m {
+			if k == 0 {
+				for r := range rows {
+					put(y, i*n+j+r, 0, add)
+				}
+				continue
+			}
+			t.dots(&y[i*n+j], &x[i*k], &w[j*k], k, k, rows, add)
+		}
+	})
+}
+
 type matmulPlan struct {
 	m, n, k int
+	dots    bool
 	a, b    operand
 }
 
 func planMatMul(c kernels.MatMul, a kernels.Args, s *scratch) (p matmulPlan, err error) {
 	p.m, p.n, p.k = c.Dims(a.In)
-	p.a = planOperand(p.m, p.k, c.TransA, false, s)
-	p.b = planOperand(p.n, p.k, !c.TransB, true, s)
+	p.dots = c.TransB && p.m <= dotRows && (!c.TransA || p.m == 1)
+	if !p.dots {
+		p.a = planA(p.m, p.k, c.TransA, s)
+		p.b = planB(p.n, p.k, !c.TransB, s)
+	}
 	return p, nil
 }
 
 func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kernels.Launch {
-	x, ldx, prepareA := p.a.ready(a.In[0].F32())
-	w, ldw, prepareB := p.b.ready(a.In[1].F32())
-	product := productLoop(p.m, p.n, p.k, x, ldx, w, ldw, a.Out[0].F32(), p.n, c.Accumulate)
+	t, x, w, y := b.tier, a.In[0].F32(), a.In[1].F32(), a.Out[0].F32()
+	if p.dots {
+		return b.run1(t.dotsLoop(p.m, p.n, p.k, x, w, y, c.Accumulate))
+	}
+	fa, packA := p.a.ready(t, x, true)
+	fb, packB := p.b.ready(t, w, false)
+	multiply := t.productLoop(p.m, p.n, p.k, fa, fb, y, p.n, c.Accumulate)
 	return func() error {
-		if prepareA != nil {
-			b.pool.run(prepareA)
+		if packA != nil {
+			b.pool.run(packA)
 		}
-		if prepareB != nil {
-			b.pool.run(prepareB)
+		if packB != nil {
+			b.pool.run(packB)
 		}
-		b.pool.run(product)
+		b.pool.run(multiply)
 		return nil
 	}
 }

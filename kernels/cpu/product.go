@@ -1,58 +1,132 @@
 package cpu
 
-import (
-	"math"
-	"runtime"
+import "math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/gonum"
-)
+// Products are computed in tiles whose elements stay in registers. K is cut into blocks of blockK terms: each element is one chain of fused
+// multiply-adds over a block, from 0, and the chains are added to C in order. That is all that decides the rounding: neither the tile's
+// size, nor where and how the operands lie, nor how the product is cut into tasks.
 
-// Products are computed in one form, rows of A times rows of B with K contiguous in both (NT in BLAS terms), because dot products are what
-// gonum's assembly does best: 10 to 17 GFLOP/s on a core at K of 128 to 2048, against 5 to 7 in the other forms. Operands that lie otherwise
-// are transposed first, which costs a few percent.
-//
-// Each element is one dot product over the whole of K, in an order that depends on K only, so how a product is cut into tiles does not show.
-// gonum's dot product starts at a 16-byte boundary of B's row, so B must be [aligned].
+// blockK is the number of terms of a chain: a panel of B of that depth stays close to the processor while tiles use it.
+const blockK = 384
 
-// tile is the largest product given to gonum at once, in rows and columns. From four blocks of 64 x 64 on, gonum starts goroutines.
-const tile = 64
+// panelPad are the floats between packed panels: packing may write some past a panel's end, and panels of a round size would all start in
+// the same sets of a cache.
+const panelPad = 16
 
-// useDots selects gonum's kernel where it is assembly.
-var useDots = runtime.GOARCH == "amd64"
+// factor is an operand of a product as tiles read it: A by panels of rows, B by panels of columns, each a tile wide.
+type factor struct {
+	x            []float32
+	width        int  // of a panel
+	ld           int  // distance between rows, or between steps of K when the factor lies in columns
+	panel, block int  // from one panel to the next, from one block of K to the next
+	inRows       bool // K is contiguous; only A may be
+}
 
-// productNT is C[m,n] = A[m,k] B[n,k]ᵀ, or C += with accumulate. lda, ldb and ldc are the pitches of rows.
-func productNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool) {
-	if m <= 0 || n <= 0 {
-		return
-	}
-	if !useDots || k == 0 {
-		productBlocks(m, n, k, a, lda, b, ldb, c, ldc, accumulate)
-		return
-	}
-	var beta float32
-	if accumulate {
-		beta = 1
-	}
-	for i := 0; i < m; i += tile {
-		for j := 0; j < n; j += tile {
-			gonum.Implementation{}.Sgemm(blas.NoTrans, blas.Trans, min(tile, m-i), min(tile, n-j), k, 1, a[i*lda:], lda, b[j*ldb:], ldb, beta, c[i*ldc+j:], ldc)
+// rowsA is A[m,k] where it lies, rows ld apart.
+func (t *tier) rowsA(x []float32, ld int) factor {
+	return factor{x: x, width: t.rows, ld: ld, panel: t.rows * ld, block: blockK, inRows: true}
+}
+
+// columnsA is A where it lies transposed, [k,m] with rows ld apart.
+func (t *tier) columnsA(x []float32, ld int) factor {
+	return factor{x: x, width: t.rows, ld: ld, panel: t.rows, block: blockK * ld}
+}
+
+// columnsB is B[k,n] where it lies. The tier must be able to read it there, see [tier.readsB].
+func (t *tier) columnsB(x []float32, ld int) factor {
+	return factor{x: x, width: t.cols, ld: ld, panel: t.cols, block: blockK * ld}
+}
+
+// readsB says whether tiles can read a B[k,n] where it lies.
+func (t *tier) readsB(n int) bool { return t.masked || n%t.cols == 0 }
+
+// packed is a factor in panels of width w one after the other.
+func packed(x []float32, w, k int) factor {
+	return factor{x: x, width: w, ld: w, panel: k*w + panelPad, block: blockK * w}
+}
+
+// packedSize is the floats of [packed] for n rows of A or columns of B.
+func packedSize(w, n, k int) int { return blocks(n, w) * (k*w + panelPad) }
+
+// pack fills panels from … to-1 of a packed factor of n x k elements that lie in src, by fill.
+func (f factor) pack(fill packFunc, src []float32, ld int, turned bool, n, k, from, to int) {
+	for p := from; p < to; p++ {
+		at := p * f.ld
+		if turned {
+			fill(f.x[p*f.panel:], f.ld, src[at*ld:], ld, min(f.ld, n-at), k)
+		} else {
+			fill(f.x[p*f.panel:], f.ld, src[at:], ld, min(f.ld, n-at), k)
 		}
 	}
 }
 
-// productSeen is [productNT] over the terms p of row i with sees(i, p) alone. Attention multiplies what is masked by zero, which is right
-// and fast as long as everything is finite; this one serves when something is not, so that it shows in the rows that see it and only there.
-func productSeen(sees func(i, p int) bool, m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool) {
+// after is the factor from a step of K on.
+func (f factor) after(k int) factor {
+	if !f.inRows {
+		k *= f.ld
+	}
+	f.x = f.x[min(k, len(f.x)):]
+	return f
+}
+
+// past is the factor from row or column i on, the first of a panel.
+func (f factor) past(i int) factor {
+	f.x = f.x[i/f.width*f.panel:]
+	return f
+}
+
+// product is C[m,n] = A B, or C += with accumulate, over k terms. ldc is the distance between rows of C.
+func (t *tier) product(m, n, k int, a, b factor, c []float32, ldc int, accumulate bool) {
+	t.productAt(0, m, 0, n, k, a, b, c, ldc, accumulate)
+}
+
+// productAt is the part of a product in rows i0 … i1-1 and columns j0 … j1-1; i0 and j0 are the first of a panel. c is the whole C.
+func (t *tier) productAt(i0, i1, j0, j1, k int, a, b factor, c []float32, ldc int, accumulate bool) {
+	if k == 0 && !accumulate {
+		for i := i0; i < i1; i++ {
+			clear(c[i*ldc+j0 : i*ldc+j1])
+		}
+	}
+	tiles := t.inColumns
+	if a.inRows {
+		tiles = t.inRows
+	}
+	for p := 0; p*blockK < k; p++ {
+		depth, add := min(blockK, k-p*blockK), 0
+		if accumulate || p > 0 {
+			add = 1
+		}
+		for j := j0; j < j1; j += t.cols {
+			y, n := &b.x[j/t.cols*b.panel+p*b.block], min(t.cols, j1-j)
+			for i := i0; i < i1; i += t.rows {
+				tiles[min(t.rows, i1-i)](depth, &a.x[i/t.rows*a.panel+p*a.block], a.ld, y, b.ld, &c[i*ldc+j], ldc, n, add)
+			}
+		}
+	}
+}
+
+// strided is a matrix by its element distances.
+type strided struct {
+	x        []float32
+	row, col int
+}
+
+// productSeen is a product over the terms p of row i with sees(i, p) alone, A being [m,k] and B [k,n]. Attention multiplies what is masked by
+// zero, which is right and fast as long as everything is finite; this one serves when something is not, so that it shows in the rows that
+// see it and only there.
+func productSeen(sees func(i, p int) bool, m, n, k int, a, b strided, c []float32, ldc int, accumulate bool) {
 	for i := range m {
 		for j := range n {
 			var s float32
-			for p, v := range a[i*lda:][:k] {
+			for p := range k {
 				if sees(i, p) {
-					s += v * b[j*ldb+p]
+					s += a.x[i*a.row+p*a.col] * b.x[p*b.row+j*b.col]
 				}
 			}
-			put(c, i*ldc+j, s, accumulate)
+			if accumulate {
+				s += c[i*ldc+j]
+			}
+			c[i*ldc+j] = s
 		}
 	}
 }
@@ -67,105 +141,4 @@ func allFinite(x []float32, ld, rows, cols int) bool {
 		}
 	}
 	return carry>>31 == 0
-}
-
-// productNN is C[m,n] = A[m,k] B[k,n]. It serves where transposing B would cost as much as the product. Zeros of A skip their row of B.
-func productNN(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
-	if m <= 0 || n <= 0 {
-		return
-	}
-	for i := 0; i < m; i += tile {
-		for j := 0; j < n; j += tile {
-			gonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, min(tile, m-i), min(tile, n-j), k, 1, a[i*lda:], lda, b[j:], ldb, 0, c[i*ldc+j:], ldc)
-		}
-	}
-}
-
-// productBlocks is [productNT] in plain Go, by blocks of 4 x 2 elements kept in registers: 4 to 5 GFLOP/s on the core above.
-func productBlocks(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool) {
-	for i := 0; i < m; i += 4 {
-		for j := 0; j < n; j += 2 {
-			if i+4 <= m && j+2 <= n {
-				block4x2(k, a[i*lda:], lda, b[j*ldb:], ldb, c[i*ldc+j:], ldc, accumulate)
-				continue
-			}
-			for r := i; r < min(i+4, m); r++ {
-				for s := j; s < min(j+2, n); s++ {
-					put(c, r*ldc+s, dot(a[r*lda:][:k], b[s*ldb:][:k]), accumulate)
-				}
-			}
-		}
-	}
-}
-
-func put(c []float32, at int, v float32, accumulate bool) {
-	if accumulate {
-		v += c[at]
-	}
-	c[at] = v
-}
-
-func dot(x, y []float32) float32 {
-	var s float32
-	y = y[:len(x)]
-	for p, v := range x {
-		s += v * y[p]
-	}
-	return s
-}
-
-func block4x2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, accumulate bool) {
-	a0, a1, a2, a3 := a[:k], a[lda:][:k], a[2*lda:][:k], a[3*lda:][:k]
-	b0, b1 := b[:k], b[ldb:][:k]
-	var c00, c01, c10, c11, c20, c21, c30, c31 float32
-	for p := range k {
-		y0, y1 := b0[p], b1[p]
-		x := a0[p]
-		c00 += x * y0
-		c01 += x * y1
-		x = a1[p]
-		c10 += x * y0
-		c11 += x * y1
-		x = a2[p]
-		c20 += x * y0
-		c21 += x * y1
-		x = a3[p]
-		c30 += x * y0
-		c31 += x * y1
-	}
-	put(c, 0, c00, accumulate)
-	put(c, 1, c01, accumulate)
-	put(c, ldc, c10, accumulate)
-	put(c, ldc+1, c11, accumulate)
-	put(c, 2*ldc, c20, accumulate)
-	put(c, 2*ldc+1, c21, accumulate)
-	put(c, 3*ldc, c30, accumulate)
-	put(c, 3*ldc+1, c31, accumulate)
-}
-
-// transpose is dst[j,i] = src[i,j] for rows x cols elements of src. Eight rows are read at once so that dst is written in runs.
-func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
-	i := 0
-	for ; i+8 <= rows; i += 8 {
-		s := src[i*lds:]
-		r0, r1, r2, r3 := s[:cols], s[lds:][:cols], s[2*lds:][:cols], s[3*lds:][:cols]
-		r4, r5, r6, r7 := s[4*lds:][:cols], s[5*lds:][:cols], s[6*lds:][:cols], s[7*lds:][:cols]
-		for j := range cols {
-			d := (*[8]float32)(dst[j*ldd+i:])
-			d[0], d[1], d[2], d[3] = r0[j], r1[j], r2[j], r3[j]
-			d[4], d[5], d[6], d[7] = r4[j], r5[j], r6[j], r7[j]
-		}
-	}
-	for ; i < rows; i++ {
-		for j, v := range src[i*lds:][:cols] {
-			dst[j*ldd+i] = v
-		}
-	}
-}
-
-// copyRows is dst[i,j] = src[i,j].
-func copyRows(dst []float32, ldd int, src []float32, lds, rows, cols int) {
-	for i := range rows {
-		copy(dst[i*ldd:][:cols], src[i*lds:])
-	}
 }

@@ -1,112 +1,215 @@
 package cpu
 
 import (
+	"bytes"
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
-	"time"
+
+	"prenorm/kernels"
 )
 
-// TestProductForms holds both kernels of C = A Bᵀ, and C = A B, against sums in float64, at edges of blocks and with pitches.
-func TestProductForms(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	defer func(was bool) { useDots = was }(useDots)
-	for _, dots := range []bool{true, false} {
-		useDots = dots
-		for _, s := range [][3]int{{1, 1, 1}, {1, 5, 3}, {3, 1, 0}, {4, 2, 7}, {5, 3, 17}, {65, 130, 33}, {6, 67, 100}} {
-			m, n, k := s[0], s[1], s[2]
-			lda, ldb, ldc := k+3, pitch(k), n+2
-			a, b := floats(r, m*lda+1).F32(), floats(r, n*ldb+1).F32()
-			for _, accumulate := range []bool{false, true} {
-				c := floats(r, m*ldc+1).F32()
-				before := append([]float32(nil), c...)
-				productNT(m, n, k, a, lda, b, ldb, c, ldc, accumulate)
-				checkProduct(t, before, c, m, n, k, ldc, accumulate, func(i, j, p int) float64 { return float64(a[i*lda+p]) * float64(b[j*ldb+p]) })
-			}
-		}
+// guarded is memory for n floats between words that must stay as they are.
+func guarded(n int) (all, x []float32) {
+	all = make([]float32, n+128)
+	for i := range all {
+		all[i] = math.Float32frombits(0xa5a5a5a5)
 	}
+	return all, all[64 : 64+n : 64+n]
 }
 
-func TestProductNN(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	for _, s := range [][3]int{{1, 1, 1}, {3, 70, 5}, {70, 3, 9}} {
-		m, n, k := s[0], s[1], s[2]
-		a, b, c := floats(r, m*(k+1)).F32(), floats(r, k*(n+2)).F32(), floats(r, m*(n+3)).F32()
-		before := append([]float32(nil), c...)
-		productNN(m, n, k, a, k+1, b, n+2, c, n+3)
-		checkProduct(t, before, c, m, n, k, n+3, false, func(i, j, p int) float64 { return float64(a[i*(k+1)+p]) * float64(b[p*(n+2)+j]) })
-	}
-}
-
-// checkProduct compares the m x n elements and wants those between rows unchanged.
-func checkProduct(t *testing.T, before, c []float32, m, n, k, ldc int, accumulate bool, term func(i, j, p int) float64) {
+func unharmed(t *testing.T, name string, all []float32) {
 	t.Helper()
-	for at := range c {
-		i, j := at/ldc, at%ldc
-		want := float64(before[at])
-		if i < m && j < n {
-			if !accumulate {
-				want = 0
-			}
-			for p := range k {
-				want += term(i, j, p)
-			}
-		}
-		if !(math.Abs(float64(c[at])-want) <= 1e-6*math.Sqrt(float64(k+1))*3) {
-			t.Fatalf("%d x %d x %d: element %d, %d is %g, want %g", m, n, k, i, j, c[at], want)
+	for i, v := range all {
+		if (i < 64 || i >= len(all)-64) && math.Float32bits(v) != 0xa5a5a5a5 {
+			t.Fatalf("%s: wrote word %d of %d, outside the output", name, i-64, len(all)-128)
 		}
 	}
 }
 
-// TestProductStaysInOneGoroutine: from a certain size on, gonum starts goroutines and allocates.
-func TestProductStaysInOneGoroutine(t *testing.T) {
-	const m, n, k = 256, 256, 512
-	a, b, c := make([]float32, m*k), make([]float32, n*k), make([]float32, m*n)
-	stop, most := make(chan struct{}), make(chan int)
-	go func() {
-		seen := 0
-		for {
-			seen = max(seen, runtime.NumGoroutine())
-			select {
-			case <-stop:
-				most <- seen
-				return
-			case <-time.After(50 * time.Microsecond):
-			}
-		}
-	}()
-	before := runtime.NumGoroutine()
-	for range 5 {
-		productNT(m, n, k, a, k, b, k, c, n, false)
-	}
-	close(stop)
-	if got := <-most; got > before {
-		t.Errorf("%d goroutines during a product, %d before", got, before)
-	}
-	if n := testing.AllocsPerRun(3, func() { productNT(m, n, k, a, k, b, k, c, n, false) }); n != 0 {
-		t.Errorf("%g allocations a product", n)
-	}
-}
-
-func TestTranspose(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
-	for rows := range 20 {
-		for _, cols := range []int{1, 3, 16} {
-			src, dst := floats(r, rows*(cols+2)+1).F32(), make([]float32, cols*(rows+1)+1)
-			transpose(dst, rows+1, src, cols+2, rows, cols)
-			for i := range rows {
-				for j := range cols {
-					if dst[j*(rows+1)+i] != src[i*(cols+2)+j] {
-						t.Fatalf("%d x %d: element %d, %d is wrong", rows, cols, i, j)
+// TestTiles holds every tile function of every tier against sums in float64: every number of rows and columns, both forms of A, with and
+// without adding, at depths around the unrolled loop. What lies between rows of C and around it must not change.
+func TestTiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, level := range tiers() {
+		for form, tiles := range [][]tileFunc{level.inRows, level.inColumns} {
+			for rows := 1; rows <= level.rows; rows++ {
+				for n := 1; n <= level.cols; n++ {
+					for _, k := range []int{1, 3, 4, 9} {
+						testTile(t, r, level, tiles[rows], form == 0, rows, n, k, n%2)
 					}
 				}
 			}
-			for j := range cols {
-				if dst[j*(rows+1)+rows] != 0 {
-					t.Fatalf("%d x %d: wrote past row %d", rows, cols, j)
+		}
+	}
+}
+
+func testTile(t *testing.T, r *rand.Rand, level *tier, tile tileFunc, inRows bool, rows, n, k, add int) {
+	t.Helper()
+	name := fmt.Sprintf("%s, A in rows %v, %d x %d x %d, add %d", level.name, inRows, rows, n, k, add)
+	a := strided{row: k + 2, col: 1}
+	lda := a.row
+	if !inRows {
+		a = strided{row: 1, col: rows + 3}
+		lda = a.col
+	}
+	wide := level.cols
+	if level.masked {
+		wide = n
+	}
+	ldb, ldc := wide+1, n+3
+	a.x = floats(r, (rows-1)*a.row+(k-1)*a.col+1).F32()
+	b := floats(r, (k-1)*ldb+wide).F32()
+	all, c := guarded((rows-1)*ldc + n)
+	for i := range c {
+		c[i] = float32(r.NormFloat64())
+	}
+	before := append([]float32(nil), c...)
+	tile(k, &a.x[0], lda, &b[0], ldb, &c[0], ldc, n, add)
+	unharmed(t, name, all)
+	for at := range c {
+		i, j := at/ldc, at%ldc
+		want := float64(before[at])
+		if j < n {
+			want *= float64(add)
+			for p := range k {
+				want += float64(a.x[i*a.row+p*a.col]) * float64(b[p*ldb+j])
+			}
+		}
+		if !(math.Abs(float64(c[at])-want) <= 1e-6*math.Sqrt(float64(k+1))*3) || j >= n && c[at] != before[at] {
+			t.Fatalf("%s: element %d, %d is %g, want %g", name, i, j, c[at], want)
+		}
+	}
+}
+
+// TestPacking: every width of panel, number of rows and a range of depths.
+func TestPacking(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, level := range tiers() {
+		for _, w := range []int{level.rows, level.cols} {
+			for n := 1; n <= w; n++ {
+				for _, k := range []int{1, 7, 8, 9, 16, 21} {
+					turned, plain := floats(r, (n-1)*(k+2)+k).F32(), floats(r, (k-1)*(n+1)+n).F32()
+					for form, fill := range []packFunc{level.packTurn, level.packCopy} {
+						all, dst := guarded(k*w + panelPad)
+						src, row, col := turned, k+2, 1
+						if form == 1 {
+							src, row, col = plain, 1, n+1
+						}
+						fill(dst, w, src, max(row, col), n, k)
+						name := fmt.Sprintf("%s: width %d, %d x %d, form %d", level.name, w, n, k, form)
+						unharmed(t, name, all)
+						for p := range k {
+							for i := range n {
+								if dst[p*w+i] != src[i*row+p*col] {
+									t.Fatalf("%s: element %d, %d is wrong", name, i, p)
+								}
+							}
+						}
+					}
 				}
 			}
 		}
 	}
+}
+
+// TestDots: sums over every length of rest, every number of rows of a group.
+func TestDots(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, level := range tiers() {
+		for _, k := range []int{0, 1, 5, 15, 16, 17, 31, 100} {
+			for n := 1; n < 20; n++ {
+				x, w := floats(r, k+1).F32(), floats(r, n*(k+3)).F32()
+				all, y := guarded(n)
+				for j := range y {
+					y[j] = float32(j)
+				}
+				level.dots(&y[0], &x[0], &w[0], k+3, k, n, n%2)
+				unharmed(t, level.name, all)
+				for j, v := range y {
+					want := float64(j * (n % 2))
+					for p := range k {
+						want += float64(x[p]) * float64(w[j*(k+3)+p])
+					}
+					if !(math.Abs(float64(v)-want) <= 1e-5) {
+						t.Fatalf("%s: %d rows of %d: sum %d is %g, want %g", level.name, n, k, j, v, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestProductBits multiplies random shapes in every form: vector tiers and numbers of workers must agree in every bit.
+func TestProductBits(t *testing.T) {
+	if len(vectorTiers()) == 0 {
+		t.Skip("this machine has no vector tier")
+	}
+	var backends []*Backend
+	for _, level := range vectorTiers() {
+		for workers := 1; workers <= 3; workers++ {
+			b := newBackend(workers, level)
+			defer func() { _ = b.Close() }()
+			backends = append(backends, b)
+		}
+	}
+	r := rand.New(rand.NewPCG(9, 10))
+	for range 1500 {
+		c := kernels.MatMul{TransA: r.IntN(2) == 0, TransB: r.IntN(2) == 0, Accumulate: r.IntN(2) == 0}
+		size := func(limit int) int { return int(math.Exp(r.Float64()*math.Log(float64(limit)))) + r.IntN(2) }
+		m, n, k := size(200), size(200), size(900)
+		if r.IntN(8) == 0 {
+			k = 256 * (1 + r.IntN(3)) // rows that are packed
+		}
+		x, w, before := random(r, m*k), random(r, n*k), random(r, m*n)
+		a := kernels.Args{In: []kernels.View{kernels.HostView(x, m, k), kernels.HostView(w, k, n)}}
+		if c.TransA {
+			a.In[0].Shape = []int{k, m}
+		}
+		if c.TransB {
+			a.In[1].Shape = []int{n, k}
+		}
+		var want []byte
+		for _, b := range backends {
+			all, y := guarded(m * n)
+			copy(y, before)
+			a.Out = []kernels.View{kernels.HostView(y, m, n)}
+			got := multiply(t, b, c, a)
+			name := fmt.Sprintf("%+v %d x %d x %d, %s with %d workers", c, m, n, k, b.tier.name, len(b.pool.helpers)+1)
+			unharmed(t, name, all)
+			if want == nil {
+				want = got
+			} else if !bytes.Equal(got, want) {
+				t.Fatalf("%s: not the bits of %s with 1 worker", name, backends[0].tier.name)
+			}
+		}
+	}
+}
+
+// random is fast noise in [-1, 1).
+func random(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(int32(r.Uint32())) * 0x1p-31
+	}
+	return x
+}
+
+// multiply launches a product in fresh workspace full of NaN.
+func multiply(t *testing.T, b *Backend, c kernels.MatMul, a kernels.Args) []byte {
+	t.Helper()
+	n, err := b.Workspace(c, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Work = kernels.View{Shape: []int{n}, DType: kernels.I8, Host: garbage(n)}
+	run, err := b.Bind(c, a)
+	if err == nil {
+		err = run()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Out[0].Host
 }

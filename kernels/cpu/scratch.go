@@ -7,6 +7,7 @@ const line = 64
 
 // scratch hands out a call's workspace in pieces that start on a cache line. Without memory it only measures.
 type scratch struct {
+	tier *tier // that the call will run on, which decides how operands are packed
 	mem  []byte
 	used int // bytes from the first aligned byte of mem
 }
@@ -50,9 +51,4 @@ func pieces[E float32 | float64](s *scratch, n int) []E {
 func pitch(width int) int {
 	lines := (width + 15) / 16
 	return (lines | 1) * 16
-}
-
-// aligned says whether every row starts on a 16-byte boundary, as rows in scratch do.
-func aligned(x []float32, ld int) bool {
-	return ld%4 == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(x)))%16 == 0
 }

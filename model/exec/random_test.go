@@ -178,9 +178,10 @@ func TestRandomGraphs(t *testing.T) {
 	if os.Getenv("PRENORM_SLOW") != "" {
 		count = 1000
 	}
-	inPlace, sums := 0, 0
+	ran, inPlace, sums := 0, 0, 0
 	for seed := range count {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			ran++
 			r := newRandom(t, uint64(seed), 3+seed%30)
 			accumulate := seed%2 == 0
 			spec, memory := r.spec(accumulate), r.external()
@@ -211,7 +212,7 @@ func TestRandomGraphs(t *testing.T) {
 			r.compare(t, spec, program, accumulate)
 		})
 	}
-	if inPlace < count || sums < count {
+	if ran == count && (inPlace < count || sums < count) {
 		t.Errorf("%d steps in place and %d sums of gradients in %d graphs: they test too little", inPlace, sums, count)
 	}
 }

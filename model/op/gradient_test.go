@@ -179,6 +179,9 @@ func TestGradients(t *testing.T) {
 			errors = append(errors, worst)
 		})
 	}
+	if len(errors) < len(cases()) {
+		return // only some of the cases were asked for
+	}
 	t.Logf("worst relative error %.2g, mean of the cases' worst %.2g", slices.Max(errors), stat.Mean(errors, nil))
 	for _, k := range op.Differentiable() {
 		if !covered[k] {

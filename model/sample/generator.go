@@ -34,14 +34,18 @@ type GeneratorOptions struct {
 	// A model may read its whole context before this happens: the id that follows context tokens is still chosen from all of them.
 	// Empty = slide.
 	Overflow string
+	// Vocab is how many ids may be chosen, from 0 on: the tokenizer's, where the model's vocabulary was made larger. 0 = all.
+	Vocab int
 }
 
-const defaultPrefill = 64
+// DefaultPrefill is how many tokens of a prompt are read in one pass, where the context is not shorter.
+const DefaultPrefill = 64
 
-// Problems returns every rule that o breaks for a model of the given context.
-func (o GeneratorOptions) Problems(context int) problem.List {
+// Problems returns every rule that o breaks for a model of the given context and vocabulary.
+func (o GeneratorOptions) Problems(context, vocab int) problem.List {
 	var l problem.List
 	l.Whole("prefill", o.Prefill, 0, context)
+	l.Whole("vocab", o.Vocab, 0, vocab)
 	if o.Overflow != "" {
 		l.OneOf("overflow", o.Overflow, Slide, Stop)
 	}
@@ -64,11 +68,14 @@ type Generator struct {
 // later training step shows in the next Generate.
 func New(w *model.Weights, o GeneratorOptions) (*Generator, error) {
 	c := w.Config
-	if err := o.Problems(c.Context).Err(); err != nil {
+	if err := o.Problems(c.Context, c.Vocab).Err(); err != nil {
 		return nil, fmt.Errorf("sample: %w", err)
 	}
 	if o.Prefill == 0 {
-		o.Prefill = min(defaultPrefill, c.Context)
+		o.Prefill = min(DefaultPrefill, c.Context)
+	}
+	if o.Vocab == 0 {
+		o.Vocab = c.Vocab
 	}
 	g := &Generator{config: c, options: o, window: make([]int32, 0, c.Context), logits: make([]float32, c.Vocab)}
 	g.boxed = g.logits
@@ -92,7 +99,7 @@ func (g *Generator) Generate(ctx context.Context, prompt []int32, n int, s *Samp
 	}
 	for i := range n {
 		position := len(prompt) + i
-		id, err := s.Next(g.logits, g.window, sequence, position)
+		id, err := s.Next(g.logits[:g.options.Vocab], g.window, sequence, position)
 		if err != nil {
 			return err
 		}

@@ -421,3 +421,28 @@ func BenchmarkDecode(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// TestVocabLimitsIDs wants a generator for a tokenizer that is smaller than the model's vocabulary to choose none of the ids that it lacks.
+func TestVocabLimitsIDs(t *testing.T) {
+	w := newWeights(t, variants()["untied"])
+	g, err := New(w, GeneratorOptions{Vocab: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Free()
+	s, err := NewSampler(Options{Temperature: 100, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int32]int{}
+	err = g.Generate(context.Background(), []int32{1}, 40, s, 0, func(id int32) (bool, error) {
+		seen[id]++
+		return false, nil
+	})
+	if err != nil || len(seen) != 2 || seen[0] == 0 || seen[1] == 0 {
+		t.Errorf("ids %v, error %v: want 0 and 1 and no other", seen, err)
+	}
+	if _, err := New(w, GeneratorOptions{Vocab: w.Config.Vocab + 1}); err == nil {
+		t.Error("a vocabulary larger than the model's was taken")
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"prenorm/kernels"
+)
+
+func TestDoctor(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := command("doctor").want(t, exitOK, "ok    program    prenorm", "ok    cpu        a training step agrees with the reference", "ok    folder     ", "backends   cpu, ref")
+	if strings.Contains(r.out, "FAIL") {
+		t.Errorf("says\n%s", r.out)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestDoctorFindsFaults gives it a backend that computes with other weights, one that does not start, no text, and a folder that is gone.
+func TestDoctorFindsFaults(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Run("wrong", func(t *testing.T) {
+		withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
+			be, err := kernels.Open(name, o)
+			return &spy{Backend: be, upload: func(data any) {
+				if x, ok := data.([]float32); ok && name == "cpu" && len(x) > 100 {
+					x[7] *= 1.001
+				}
+			}}, err
+		})
+		command("doctor").want(t, exitFailure, "FAIL  cpu ", "differs from the reference by", "please report it")
+	})
+	t.Run("silent", func(t *testing.T) {
+		withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
+			if name == "cpu" {
+				return nil, errors.New("does not start")
+			}
+			return kernels.Open(name, o)
+		})
+		command("doctor").want(t, exitFailure, "FAIL  cpu        does not start")
+	})
+	t.Run("text", func(t *testing.T) {
+		t.Setenv("GOROOT", t.TempDir())
+		command("doctor").want(t, exitOK, "warn  text ", "prenorm train quickstart --set data.train=PATH")
+	})
+	t.Run("folder", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("the current folder cannot be removed")
+		}
+		gone := t.TempDir()
+		t.Chdir(gone)
+		if err := os.RemoveAll(gone); err != nil {
+			t.Fatal(err)
+		}
+		command("doctor").want(t, exitFailure, "FAIL  folder ", "local disk")
+	})
+	if f := examineBackend("cuda", tinyResult{}); f.status != warning {
+		t.Errorf("a GPU that does not work is a %s", f.status)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	info := &debug.BuildInfo{}
+	info.Main.Version = "v1.2.3"
+	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}
+	if got := versionOf(info); got != " v1.2.3 commit 0123456789ab with changes" {
+		t.Errorf("version %q", got)
+	}
+	if got := versionOf(&debug.BuildInfo{}); got != "" {
+		t.Errorf("version of nothing %q", got)
+	}
+}
+
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	table := newTable(1)
+	table.row("a", "1", "x")
+	table.row("long", "1 234", "")
+	table.row("é", "", "y")
+	table.write(&b, "  ")
+	if got, want := b.String(), "  a         1  x\n  long  1 234\n  é            y\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 000", 1234567: "1 234 567", -1234: "-1 234", -123: "-123"} {
+		if got := grouped(n); got != want {
+			t.Errorf("%d is written %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"prenorm/data/batch"
+	"prenorm/data/dataset"
+	"prenorm/train"
+	"prenorm/train/metrics"
+)
+
+type evalFlags struct {
+	runFlags
+	windows int
+	asJSON  bool
+}
+
+func newEval() *cobra.Command {
+	f := &evalFlags{}
+	cmd := &cobra.Command{
+		Use:   "eval RUN [TEXT...]",
+		Short: "measure the loss of a trained model on a text",
+		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input. Without a text it is the run's own validation
+text, read as in training, and the figures are those that training printed. Every token but the first is predicted once, from what comes
+before it in its window of context tokens.
+
+Perplexities of models with different tokenizers cannot be compared; bits a byte can.`,
+		Example: `  prenorm eval runs/quickstart
+  prenorm eval runs/quickstart book.txt 'more/*.txt' --json
+  prenorm eval runs/quickstart/checkpoints/step-00000300 - < book.txt`,
+		Args: arguments(1, -1, "the folder of a run or of a checkpoint, and texts"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
+	}
+	cmd.Flags().IntVar(&f.windows, "windows", 0, "read only so many windows, evenly spread over the text, 0 = all (without a text: as in training)")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
+	f.deviceFlags(cmd)
+	return cmd
+}
+
+// evalText is a text to evaluate.
+type evalText struct {
+	tokens batch.Tokens
+	split  dataset.Split
+	batch  int // sequences of one pass
+	close  func() error
+}
+
+// evalRecord are the figures.
+type evalRecord struct {
+	Checkpoint  string        `json:"checkpoint"`
+	Step        int64         `json:"step"`
+	Loss        metrics.Float `json:"loss"` // nats a token
+	Perplexity  metrics.Float `json:"perplexity"`
+	BitsPerByte metrics.Float `json:"bits_per_byte"`
+	Predicted   int64         `json:"predicted"` // tokens that the loss is the mean over
+	Tokens      int64         `json:"tokens"`    // of the text
+	Bytes       int64         `json:"bytes"`     // of the text
+	Documents   int           `json:"documents"`
+}
+
+func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err error) {
+	if f.windows < 0 {
+		return wrongUsage(cmd, "--windows %d: wants 0 or more", f.windows)
+	}
+	t, err := f.open(cmd, path)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	windows := f.windows
+	var text *evalText
+	if len(texts) > 0 {
+		text, err = t.encode(cmd, texts, windows)
+	} else {
+		if !cmd.Flags().Changed("windows") {
+			windows = t.run.Train.Eval.Windows
+		}
+		text, err = t.validation(cmd)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, text.close()) }()
+	evaluator, err := train.NewEvaluator(t.weights, text.batch)
+	if err != nil {
+		return err
+	}
+	defer evaluator.Free()
+	e, err := evaluator.Run(cmd.Context(), text.tokens, windows)
+	if err != nil {
+		return err
+	}
+	return f.print(cmd, evalRecord{Checkpoint: t.dir, Step: t.step, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
+		BitsPerByte: metrics.Float(e.BitsPerByte(text.split.BytesPerToken())), Predicted: e.Targets, Tokens: text.split.Tokens,
+		Bytes: text.split.Bytes, Documents: text.split.Documents})
+}
+
+// encode reads texts that the command line names.
+func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) (*evalText, error) {
+	text, err := dataset.EncodeFiles(t.tokenizer, texts, t.run.Data.Invalid, cmd.InOrStdin())
+	if err != nil {
+		return nil, usageError{err}
+	}
+	split := dataset.Split{Documents: text.Documents, Bytes: text.Bytes, Tokens: text.IDs.Len()}
+	rows := (split.Tokens-2)/int64(t.run.Model.Context) + 1
+	if windows > 0 {
+		rows = min(rows, int64(windows))
+	}
+	size := int(max(1, min(rows, int64(t.run.Train.Batch)))) // no larger than the text fills
+	return &evalText{text.IDs, split, size, func() error { return nil }}, nil
+}
+
+// validation opens the run's own validation text: the tokens in the run's folder where they are, else the text anew.
+func (t *trained) validation(cmd *cobra.Command) (*evalText, error) {
+	options := dataset.Options{Dir: t.run.Data.Cache, Stdin: cmd.InOrStdin(), Tokenizer: t.tokenizer}
+	remove := func() error { return nil }
+	switch root := filepath.Dir(t.dir); {
+	case options.Dir != "":
+	case filepath.Base(root) == train.CheckpointFolder:
+		options.Dir = filepath.Join(filepath.Dir(root), "data")
+	default: // a checkpoint that was moved out of its run
+		dir, err := os.MkdirTemp("", "prenorm-")
+		if err != nil {
+			return nil, err
+		}
+		options.Dir, remove = dir, func() error { return os.RemoveAll(dir) }
+	}
+	d, err := dataset.Open(t.run.Data, options)
+	if err != nil {
+		err = fmt.Errorf("the run's validation text: %w\nor name a text: prenorm eval %s TEXT", err, shellWord(t.dir))
+		return nil, errors.Join(err, remove())
+	}
+	return &evalText{d.Val, d.Stats.Val, t.run.Train.Batch, func() error { return errors.Join(d.Close(), remove()) }}, nil
+}
+
+func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {
+	out := cmd.OutOrStdout()
+	if f.asJSON {
+		return writeJSON(out, r)
+	}
+	t := newTable()
+	t.row("loss", fmt.Sprintf("%.4f nats a token", r.Loss))
+	t.row("perplexity", fmt.Sprintf("%.2f", r.Perplexity))
+	t.row("bits a byte", fmt.Sprintf("%.3f", r.BitsPerByte))
+	t.row("text", fmt.Sprintf("%s tokens predicted of %s, %s", grouped(r.Predicted), grouped(r.Tokens), metrics.Bytes(r.Bytes)))
+	t.row("model", fmt.Sprintf("%s, step %d", r.Checkpoint, r.Step))
+	t.write(out, "")
+	return nil
+}

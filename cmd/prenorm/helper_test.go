@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"prenorm/kernels"
+)
+
+// The test binary is the program itself where this variable is set. Its value may name an event: "kill 7" kills the process in the middle
+// of step 7, "interrupt 7" sends it the signal of Ctrl-C.
+const asCommand = "PRENORM_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	event, ok := os.LookupEnv(asCommand)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if verb, step, ok := strings.Cut(event, " "); ok {
+		at, err := strconv.Atoi(step)
+		must(err)
+		openKernels = hooked(at, func() { signalSelf(verb) })
+	}
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// signalSelf kills the process, or interrupts it and waits until that was noticed.
+func signalSelf(verb string) {
+	self, err := os.FindProcess(os.Getpid())
+	must(err)
+	if verb == "kill" {
+		must(self.Kill())
+		select {} // never goes on
+	}
+	arrived := make(chan os.Signal, 1)
+	signal.Notify(arrived, os.Interrupt)
+	must(self.Signal(os.Interrupt))
+	<-arrived
+	time.Sleep(100 * time.Millisecond) // the program's own watch gets it at the same time; give it a chance to act
+}
+
+// spy passes everything on to a backend and looks at what is uploaded and allocated.
+type spy struct {
+	kernels.Backend
+	upload func(data any)
+	arena  func(bytes int)
+}
+
+func (s *spy) Upload(dst kernels.View, src any) error {
+	if s.upload != nil {
+		s.upload(src)
+	}
+	return s.Backend.Upload(dst, src)
+}
+
+func (s *spy) NewArena(bytes int) (kernels.Arena, error) {
+	if s.arena != nil {
+		s.arena(bytes)
+	}
+	return s.Backend.NewArena(bytes)
+}
+
+// hooked opens backends that call event in the middle of an update: after the first of its micro-batches. The counter of dropout tells.
+func hooked(step int, event func()) func(string, kernels.Options) (kernels.Backend, error) {
+	return func(name string, o kernels.Options) (kernels.Backend, error) {
+		be, err := kernels.Open(name, o)
+		return &spy{Backend: be, upload: func(data any) {
+			if c, ok := data.([]int32); ok && len(c) == 4 && c[2] == int32(step) && c[3] == 1 {
+				event()
+			}
+		}}, err
+	}
+}
+
+// withKernels replaces how backends are opened during a test.
+func withKernels(t *testing.T, open func(string, kernels.Options) (kernels.Backend, error)) {
+	t.Helper()
+	before := openKernels
+	openKernels = open
+	t.Cleanup(func() { openKernels = before })
+}
+
+// result is what a command did.
+type result struct {
+	code        int
+	out, errOut string
+}
+
+// command runs the program in this process, without standard input.
+func command(args ...string) result { return commandWith(context.Background(), "", args...) }
+
+func commandWith(ctx context.Context, in string, args ...string) result {
+	var out, errOut bytes.Buffer
+	code := execute(ctx, args, strings.NewReader(in), &out, &errOut)
+	return result{code, out.String(), errOut.String()}
+}
+
+// process runs the program in a process of its own, with an event.
+func process(t *testing.T, event string, args ...string) result {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	c := exec.Command(os.Args[0], args...)
+	c.Env = append(os.Environ(), asCommand+"="+event)
+	c.Stdout, c.Stderr = &out, &errOut
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{c.ProcessState.ExitCode(), out.String(), errOut.String()}
+}
+
+// want checks the exit code, and that the output and the errors contain some texts.
+func (r result) want(t *testing.T, code int, texts ...string) result {
+	t.Helper()
+	if r.code != code {
+		t.Fatalf("exit code %d, want %d\n%s\n%s", r.code, code, r.out, r.errOut)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.out+r.errOut, text) {
+			t.Errorf("%q is not in\n%s\n%s", text, r.out, r.errOut)
+		}
+	}
+	return r
+}
+
+// tiny is a run whose epoch has 18 and some updates, with dropout and accumulation.
+const tiny = `name: tiny
+seed: 5
+data:
+  train: text.txt
+  tokenizer: {kind: byte}
+model: {layers: 2, width: 16, heads: 2, kv_heads: 1, ffn: 32, context: 16, dropout: 0.1}
+train:
+  steps: 20
+  batch: 2
+  accumulate: 3
+  optimizer: {lr: 0.01}
+  schedule: {warmup: 3}
+  eval: {every: 5, windows: 3}
+  sample: {every: 7, prompt: "a", tokens: 12}
+  log: {every: 1}
+checkpoint: {every: 4, keep: 2}
+`
+
+// inTiny goes to a new folder with the files of the run tiny.
+func inTiny(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var text strings.Builder
+	for i := 0; text.Len() < 2000; i++ {
+		fmt.Fprintf(&text, "%d times %d is %d.\n", i%13, i%7, i%13*(i%7))
+	}
+	write(t, "text.txt", text.String())
+	write(t, "tiny.yaml", tiny)
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prenorm/configs"
+)
+
+// TestMistakes wants bad input to cost a message that says what to do, and the right exit code.
+func TestMistakes(t *testing.T) {
+	inTiny(t)
+	write(t, "bad.yaml", "model:\n  heads: 5\n  widht: 128\n")
+	write(t, "untold.yaml", "name: untold\n")
+	if err := os.Mkdir("empty", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		args string
+		want string
+	}{
+		{exitUsage, "trian", "prenorm: there is no command \"trian\" (did you mean train?)\nSee prenorm --help."},
+		{exitUsage, "train", "prenorm: prenorm train takes one run file or preset, such as quickstart, not 0\nSee prenorm train --help."},
+		{exitUsage, "train tiny.yaml --stpes 3", "prenorm: unknown flag: --stpes\nSee prenorm train --help."},
+		{exitUsage, "train quikstart", "prenorm: no run file and no preset quikstart (did you mean quickstart?)"},
+		{exitUsage, "train nowhere.yaml", "prenorm: reading the run file"},
+		{exitUsage, "train bad.yaml", "bad.yaml:2: model.heads: 5 does not divide width 128 (try 4 or 8)\nbad.yaml:3: model.widht: unknown key (did you mean model.width?)"},
+		{exitUsage, "train tiny.yaml --set trian.steps=3", "--set trian.steps=3: unknown key (did you mean train.steps?)"},
+		{exitUsage, "train untold.yaml", "untold.yaml: data.train: names no text"},
+		{exitUsage, "train tiny.yaml --device tpu", "--set device=tpu: \"tpu\" is not known (allowed: auto, cpu, cuda)"},
+		{exitUsage, "train tiny.yaml --workers -1", "--set workers=-1"},
+		{exitUsage, "train tiny.yaml --max-seconds -1", "prenorm: --max-seconds -1: wants a number of seconds"},
+		{exitUsage, "train tiny.yaml --fresh --resume", "prenorm: --fresh and --resume exclude each other"},
+		{exitUsage, "train tiny.yaml --resume", "prenorm: --resume: " + filepath.Join("runs", "tiny") + " holds no checkpoint to go on from"},
+		{exitFailure, "train tiny.yaml --set data.train=missing.txt", "missing.txt"},
+		{exitFailure, "train shakespeare-char", "name a text that exists with --set data.train=PATH"},
+		{exitFailure, "train gpt2-124m", "gpt2-124m says of itself:\n  GPT-2 small: 124 M parameters"},
+		{exitFailure, "sample nowhere", "prenorm: nowhere does not exist: give the folder of a run"},
+		{exitFailure, "sample empty", "prenorm: empty holds no checkpoint"},
+		{exitFailure, "eval tiny.yaml", "prenorm: tiny.yaml is a file: give the folder of a run"},
+		{exitUsage, "sample", "takes the folder of a run or of a checkpoint, not 0"},
+		{exitUsage, "sample x --temperature -1", "prenorm: --temperature: -1 is out of range"},
+		{exitUsage, "sample x --top-p 2 --tokens 0", "--top-p: 2 is out of range (from 0 to 1)\n--tokens: 0 is out of range"},
+		{exitUsage, "sample x --overflow wrap", "--overflow: \"wrap\" is not known (allowed: slide, stop)"},
+		{exitUsage, "sample x --prompt a --prompt-file b", "prenorm: --prompt and --prompt-file exclude each other"},
+		{exitUsage, "sample x --prompt-file missing.txt", "prenorm: --prompt-file: open missing.txt"},
+		{exitUsage, "eval x --windows -1", "prenorm: --windows -1"},
+		{exitUsage, "config", "prenorm: prenorm config takes one run file or preset"},
+		{exitUsage, "config --keys tiny.yaml", "take no run file"},
+		{exitUsage, "check", "takes safetensors files, not 0"},
+		{exitUsage, "check x --rtol 0", "--rtol 0: wants a number above 0, up to 1"},
+		{exitUsage, "check x --device tpu", "no backend \"tpu\""},
+		{exitFailure, "check missing.safetensors", "missing.safetensors"},
+		{exitUsage, "doctor now", "takes no arguments, not 1"},
+	} {
+		r := command(strings.Fields(c.args)...)
+		if r.code != c.code || !strings.Contains(r.errOut, c.want) {
+			t.Errorf("%s: exit code %d, want %d, and the message\n%s\nwant\n%s", c.args, r.code, c.code, r.errOut, c.want)
+		}
+		if strings.Contains(r.errOut, "Usage:") {
+			t.Errorf("%s: the help drowns the message:\n%s", c.args, r.errOut)
+		}
+	}
+}
+
+// TestNoCUDA wants a build without CUDA to say how to get one with it, and auto to do without.
+func TestNoCUDA(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--device", "cuda").want(t, exitUsage, "this build has no CUDA backend", "go build -tags gpu", "--device cpu")
+	command("train", "tiny.yaml", "--device", "auto").want(t, exitOK, "on cpu into")
+}
+
+// TestOtherSettings goes on with a run under other settings.
+func TestOtherSettings(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--max-seconds", "1e-9").want(t, exitOK, "stopped: time limit of", "to go on: prenorm train tiny.yaml --max-seconds 1e-09")
+	command("train", "tiny.yaml").want(t, exitOK, "done: step 20 of 20")
+	run := filepath.Join("runs", "tiny")
+	before := read(t, filepath.Join(run, "config.yaml"))
+	write(t, "other.yaml", strings.NewReplacer("steps: 20", "steps: 22", "every: 5", "every: 6", "keep: 2", "keep: 3").Replace(tiny))
+	r := command("train", "other.yaml").want(t, exitUsage, run+" holds a run with other settings:\n  train.steps: run has 20, file says 22\n  train.eval.every: run has 5, file says 6\nTo go on",
+		"prenorm train "+filepath.Join(run, "config.yaml")+" --out "+run, "prenorm train other.yaml --set train.steps=22 --set train.eval.every=6\n", "--fresh")
+	if strings.Contains(r.errOut, "checkpoint") {
+		t.Errorf("checkpoint.keep cannot change the result:\n%s", r.errOut)
+	}
+	for key, value := range map[string]string{"model.layers": "3", "seed": "6", "data.val.fraction": "0.2", "init_from": "x"} {
+		r := command("train", "tiny.yaml", "--set", key+"="+value).want(t, exitUsage, "  "+key+": run has ", ", --set says "+value)
+		if strings.Contains(r.errOut, "from here on") {
+			t.Errorf("%s: offers what cannot be:\n%s", key, r.errOut)
+		}
+	}
+	command("train", "tiny.yaml", "--set", "train.steps=19").want(t, exitUsage, "is at step 20 already, and train.steps is 19")
+	if read(t, filepath.Join(run, "config.yaml")) != before {
+		t.Error("a refused run changed config.yaml")
+	}
+	command("train", "other.yaml", "--set", "train={steps: 22, eval: {every: 6}}", "--set", "name=else", "--out", run).want(t, exitOK,
+		"changed: train.steps from 20 → 22", "resumed from step 20 of 22", "done: step 22 of 22")
+	// The text may have moved, as training compares the text itself.
+	if err := os.Rename("text.txt", "moved.txt"); err != nil {
+		t.Fatal(err)
+	}
+	going := []string{"train", filepath.Join(run, "config.yaml"), "--out", run, "--set", "data.train=moved.txt"}
+	command(going...).want(t, exitOK, "changed: data.train", "done: step 22 of 22")
+	write(t, "moved.txt", "another text\n"+read(t, "moved.txt"))
+	command(going...).want(t, exitFailure, "the text is not the one that the run was trained on")
+}
+
+// TestFresh wants an old run to be kept, twice.
+func TestFresh(t *testing.T) {
+	inTiny(t)
+	r := command("train", "tiny.yaml", "--fresh").want(t, exitOK)
+	if strings.Contains(r.out, "old run") {
+		t.Errorf("there was no old run:\n%s", r.out)
+	}
+	run := filepath.Join("runs", "tiny")
+	model := filepath.Join("checkpoints", "step-00000020", "model.safetensors")
+	first, measured := read(t, filepath.Join(run, model)), read(t, filepath.Join(run, "metrics.jsonl"))
+	for n, seed := range []string{"7", "8"} {
+		old := filepath.Join(run, "old-"+string(rune('1'+n)))
+		command("train", "tiny.yaml", "--fresh", "--set", "seed="+seed).want(t, exitOK, "the old run is now in "+old, "done: step 20 of 20")
+	}
+	if read(t, filepath.Join(run, "old-1", model)) != first || read(t, filepath.Join(run, "old-1", "metrics.jsonl")) != measured {
+		t.Error("the first run was not kept as it was")
+	}
+	if read(t, filepath.Join(run, "old-2", model)) == first || read(t, filepath.Join(run, model)) == first {
+		t.Error("another seed gives the same weights")
+	}
+	command("sample", filepath.Join(run, "old-1"), "--tokens", "3").want(t, exitOK)
+}
+
+// TestFreedom names the keys of every freedom but fixed, so that a new key is thought about.
+func TestFreedom(t *testing.T) {
+	var got [3][]string
+	for _, d := range configs.Describe() {
+		f := freedomOf(d.Key)
+		if section, _, _ := strings.Cut(d.Key, "."); f == explicit && section == "train" {
+			continue
+		}
+		got[f] = append(got[f], d.Key)
+	}
+	if keys, want := strings.Join(got[free], " "), "name data.cache train.log.every checkpoint.every checkpoint.keep device workers"; keys != want {
+		t.Errorf("free to change are %s, want %s", keys, want)
+	}
+	if keys, want := strings.Join(got[explicit], " "), "data.train data.val.files"; keys != want {
+		t.Errorf("to be changed by --set are, besides train, %s, want %s", keys, want)
+	}
+}
+
+// TestDamaged wants a damaged checkpoint to be passed over with a word, and a run without a whole one to be left alone.
+func TestDamaged(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml").want(t, exitOK)
+	run := filepath.Join("runs", "tiny")
+	write(t, filepath.Join(run, "checkpoints", "step-00000020", "model.safetensors"), "no weights")
+	command("sample", run, "--tokens", "3").want(t, exitOK, "warning: an older checkpoint is used, because ", "step-00000020")
+	write(t, filepath.Join(run, "checkpoints", "step-00000016", "state.json"), "no state")
+	for _, args := range [][]string{{"train", "tiny.yaml"}, {"sample", run}} {
+		command(args...).want(t, exitFailure, "none of the 2 under")
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for word, want := range map[string]string{"runs/a-1": "runs/a-1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "train={steps: 3}": "'train={steps: 3}'", "$HOME": "'$HOME'", "a;b": "'a;b'"} {
+		if got := shellWord(word); got != want {
+			t.Errorf("%q is quoted as %s, want %s", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"prenorm/configs"
+	"prenorm/kernels"
+	"prenorm/model"
+	"prenorm/train"
+)
+
+func planJSON(t *testing.T, args ...string) plan {
+	t.Helper()
+	var p plan
+	if err := json.Unmarshal([]byte(command(append([]string{"plan", "--json"}, args...)...).want(t, exitOK).out), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestPlanIsAllocated trains and holds the plan's memory against every byte that the backend was asked for.
+func TestPlanIsAllocated(t *testing.T) {
+	inTiny(t)
+	for _, sets := range [][]string{nil, {"train.accumulate=1", "model.dropout=0", "train.optimizer.kind=sgd"}, {"train.batch=5", "model.tied=false", "model.context=80"}} {
+		args := []string{"tiny.yaml", "--set", "train.steps=3", "--set", "train.schedule.warmup=0"}
+		for _, s := range sets {
+			args = append(args, "--set", s)
+		}
+		planned := planJSON(t, args...)
+		var allocated atomic.Int64
+		withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
+			be, err := kernels.Open(name, o)
+			return &spy{Backend: be, arena: func(bytes int) { allocated.Add(int64(bytes)) }}, err
+		})
+		command(append([]string{"train", "--fresh"}, args...)...).want(t, exitOK)
+		withKernels(t, openOriginal)
+		if got := allocated.Load(); got != planned.Memory.Total {
+			t.Errorf("%v: plan says %d bytes, training allocates %d", sets, planned.Memory.Total, got)
+		}
+	}
+}
+
+// TestPlanParts holds the parts of the plan against the objects that they are about.
+func TestPlanParts(t *testing.T) {
+	l, err := configs.Parse("tiny.yaml", []byte(tiny), []string{"model.vocab=256"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := l.Run
+	be, err := openKernels("cpu", kernels.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer be.Close()
+	p, err := planOf(be, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := model.NewWeights(be, run.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := train.NewStepper(w, train.StepOptions{Batch: run.Train.Batch, Context: run.Model.Context, Accumulate: run.Train.Accumulate,
+		Optimizer: run.Train.Optimizer, Clip: run.Train.Clip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(s.Free(), w.Free()); err != nil {
+			t.Error(err)
+		}
+	}()
+	moments := 0
+	for _, m := range s.Moments() {
+		moments += m.Bytes()
+	}
+	update := p.Memory.Train - int64(s.Plan().Bytes())
+	if update < train.StepBytes || update > 1<<12 {
+		t.Errorf("the training step is planned with %d bytes, its program has %d", p.Memory.Train, s.Plan().Bytes())
+	}
+	for _, c := range []struct {
+		what      string
+		plan, got int64
+	}{
+		{"weights", p.Memory.Weights, int64(w.Slab.Bytes())},
+		{"gradients", p.Memory.Gradients, int64(s.Grads().Bytes())},
+		{"moments", p.Memory.Moments, int64(moments)},
+		{"parameters", p.Parameters.Total, w.Count()},
+		{"tokens of a step", p.Tokens.Step, 2 * 16 * 3},
+		{"tokens of the run", p.Tokens.Run, 2 * 16 * 3 * 20},
+		{"operations of a pass", int64(p.Arithmetic.TrainToken*2*16 + 0.5), s.Plan().FLOPs()},
+	} {
+		if c.plan != c.got {
+			t.Errorf("%s: plan says %d, it is %d", c.what, c.plan, c.got)
+		}
+	}
+}
+
+// TestPlanByHand counts one model's parameters and forward operations by hand.
+func TestPlanByHand(t *testing.T) {
+	inTiny(t)
+	p := planJSON(t, "tiny.yaml", "--params")
+	const layer = 16*16 + 2*16*8 + 16*16 + 3*16*32 // q, k and v, output, MLP
+	if want := int64(256*16 + 2*(layer+2*16) + 16); p.Parameters.Total != want {
+		t.Errorf("%d parameters, want %d", p.Parameters.Total, want)
+	}
+	// Every weight of a matrix is multiplied and added once a token; scores and their use are 2·2·T·C a token and layer.
+	if want := float64(2*(2*layer+256*16) + 2*2*2*16*16); p.Arithmetic.ForwardToken != want {
+		t.Errorf("%v operations a token, want %v", p.Arithmetic.ForwardToken, want)
+	}
+	if r := p.Arithmetic.TrainToken / p.Arithmetic.ForwardToken; r < 2.9 || r > 3.1 {
+		t.Errorf("training takes %.2f times the forward pass, want about 3", r)
+	}
+	var values int64
+	for _, x := range p.Tensors {
+		values += x.Values
+		if x.Decay != (len(x.Shape) > 1) {
+			t.Errorf("%s %v: decay %v", x.Name, x.Shape, x.Decay)
+		}
+	}
+	if values != p.Parameters.Total || len(p.Tensors) != p.Parameters.Tensors {
+		t.Errorf("%d tensors with %d values are listed", len(p.Tensors), values)
+	}
+}
+
+// TestPlanVocabulary takes the vocabulary from the configuration alone.
+func TestPlanVocabulary(t *testing.T) {
+	inTiny(t)
+	for kind, want := range map[string]int{"byte": 256, "bpe": 300, "gpt2": 50257} {
+		if p := planJSON(t, "tiny.yaml", "--set", "data.tokenizer={kind: "+kind+", vocab: 300}"); p.Vocab != want {
+			t.Errorf("%s: vocabulary %d, want %d", kind, p.Vocab, want)
+		}
+	}
+	command("plan", "tiny.yaml", "--set", "data.tokenizer.kind=char").want(t, exitUsage, "tiny.yaml: model.vocab: 0 takes the tokenizer's size", "--set model.vocab=N")
+	if p := planJSON(t, "tiny.yaml", "--set", "data.tokenizer.kind=char", "--set", "model.vocab=65"); p.Vocab != 65 {
+		t.Errorf("vocabulary %d", p.Vocab)
+	}
+}
+
+// TestPlanPresets plans every preset, the largest with a small batch.
+func TestPlanPresets(t *testing.T) {
+	for _, name := range configs.Presets() {
+		r := command("plan", name, "--set", "model.vocab=50257", "--set", "train.batch=1", "--params").want(t, exitOK, "parameters", "embed_tokens.weight", "in all", "the run")
+		for _, line := range strings.Split(r.out, "\n") {
+			if len([]rune(line)) > 120 || strings.HasSuffix(line, " ") {
+				t.Errorf("%s: line is wide or ends in a space: %q", name, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clock matches what depends on time in a run's measurements.
+var clock = regexp.MustCompile(`"(tokens_per_s|seconds)":[^,}]*`)
+
+// same holds the last checkpoint and the measurements of two runs against each other, byte for byte.
+func same(t *testing.T, run, other string) {
+	t.Helper()
+	for _, name := range []string{"model.safetensors", "optimizer.safetensors", "state.json", "tokenizer.json"} {
+		file := filepath.Join("checkpoints", "step-00000020", name)
+		if read(t, filepath.Join(run, file)) != read(t, filepath.Join(other, file)) {
+			t.Errorf("%s and %s differ in %s", run, other, file)
+		}
+	}
+	a, b := clock.ReplaceAllString(read(t, filepath.Join(run, "metrics.jsonl")), ""), clock.ReplaceAllString(read(t, filepath.Join(other, "metrics.jsonl")), "")
+	if a != b {
+		t.Errorf("the measurements differ:\n%s\n%s", a, b)
+	}
+	if n := strings.Count(a, "\n"); n != 20+4+3 {
+		t.Errorf("%d measurements, want 20 of updates, 4 of validations and 3 samples", n)
+	}
+}
+
+// uninterrupted trains the run tiny into the folder whole.
+func uninterrupted(t *testing.T) {
+	t.Helper()
+	command("train", "tiny.yaml", "--out", "whole", "--workers", "1").want(t, exitOK, "done: step 20 of 20, checkpoint "+filepath.Join("whole", "checkpoints", "step-00000020"))
+}
+
+// TestResumeCancelled stops a run twice, each time between two micro-batches of an update in the middle of an epoch, and goes on with other
+// numbers of workers.
+func TestResumeCancelled(t *testing.T) {
+	inTiny(t)
+	uninterrupted(t)
+	for _, part := range []struct {
+		step    int
+		workers string
+	}{{7, "2"}, {12, "1"}, {19, "2"}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		withKernels(t, hooked(part.step, cancel))
+		r := commandWith(ctx, "", "train", "tiny.yaml", "--out", "parts", "--workers", part.workers)
+		before := "step-000000" + map[int]string{7: "06", 12: "11", 19: "18"}[part.step]
+		r.want(t, exitInterrupted, "stopped: interrupted at step", "of 20, saved as "+filepath.Join("parts", "checkpoints", before),
+			"to go on: prenorm train tiny.yaml --out parts --workers "+part.workers)
+	}
+	withKernels(t, openOriginal)
+	command("train", "tiny.yaml", "--out", "parts", "--workers", "2", "--resume").want(t, exitOK, "resumed from step 18 of 20", "done: step 20")
+	same(t, "whole", "parts")
+}
+
+var openOriginal = openKernels
+
+// TestResumeSignals does so with a real signal to a process, and with a process that is killed and so saves nothing.
+func TestResumeSignals(t *testing.T) {
+	inTiny(t)
+	uninterrupted(t)
+	if runtime.GOOS != "windows" { // which has no signal that a process could send itself
+		process(t, "interrupt 7", "train", "tiny.yaml", "--out", "parts").want(t, exitInterrupted,
+			"stopping after this micro-batch; saves first; again to quit at once", "stopped: interrupted at step 6 of 20")
+	}
+	if r := process(t, "kill 15", "train", "tiny.yaml", "--out", "parts"); r.code == exitOK || strings.Contains(r.out, "stopped") {
+		t.Fatalf("was not killed: %+v", r)
+	}
+	process(t, "", "train", "tiny.yaml", "--out", "parts", "--workers", "1").want(t, exitOK, "resumed from step 12 of 20", "done: step 20")
+	same(t, "whole", "parts")
+}
+
+// TestResumeDetects wants the comparison to see another result.
+func TestResumeDetects(t *testing.T) {
+	inTiny(t)
+	uninterrupted(t)
+	command("train", "tiny.yaml", "--out", "other", "--set", "seed=6").want(t, exitOK)
+	file := filepath.Join("checkpoints", "step-00000020", "model.safetensors")
+	if read(t, filepath.Join("whole", file)) == read(t, filepath.Join("other", file)) {
+		t.Error("another seed gives the same weights")
+	}
+}
+
+// TestSecondInterrupt wants the second signal to quit at once.
+func TestSecondInterrupt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot send itself the signal of Ctrl-C")
+	}
+	quit := make(chan int, 1)
+	var notes strings.Builder
+	ctx, release := interruptible(context.Background(), &notes, func(code int) { quit <- code })
+	signalSelf("interrupt")
+	<-ctx.Done()
+	signalSelf("interrupt")
+	select {
+	case code := <-quit:
+		if code != exitInterrupted {
+			t.Errorf("quits with %d", code)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("does not quit")
+	}
+	release()
+	if !strings.Contains(notes.String(), "again to quit at once") {
+		t.Errorf("says %q", &notes)
+	}
+}
+
+// TestInterruptible wants nothing to be said when nobody interrupts.
+func TestInterruptible(t *testing.T) {
+	var notes strings.Builder
+	ctx, release := interruptible(context.Background(), &notes, func(int) { t.Error("quits") })
+	release()
+	if ctx.Err() == nil || notes.Len() > 0 {
+		t.Errorf("context %v, notes %q", ctx.Err(), &notes)
+	}
+}

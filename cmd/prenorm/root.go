@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func init() { cobra.EnableCommandSorting = false } // the help lists commands in the order of work
+
+// commands are the sub-commands in the order of work.
+var commands = []func() *cobra.Command{
+	newTrain, newSample, newEval, newPlan, newConfig, newCheck, newDoctor,
+}
+
+// execute runs the program with its arguments and returns the exit code.
+func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	p := &profiles{}
+	root := newRoot(p)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	addCompletion(root)
+	err := root.ExecuteContext(ctx)
+	if stopErr := p.stop(); err == nil {
+		err = stopErr
+	}
+	return report(errOut, err)
+}
+
+func newRoot(p *profiles) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "prenorm",
+		Short: "Train small language models, and write text with them",
+		Long: `prenorm trains small decoder-only Transformers from a text, goes on exactly where a run was stopped, and writes text with what it
+trained. A run is described by one YAML file; several are built in.`,
+		Example: `  prenorm train quickstart                          # a first model, in minutes on a CPU
+  prenorm sample runs/quickstart --prompt "The"     # text from it
+  prenorm train quickstart --set data.train=my.txt --out runs/mine
+  prenorm config --presets                          # the built-in run files`,
+		Version:           version(),
+		Args:              unknownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return p.start() },
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongUsage(cmd, "%w", err) })
+	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true, RunE: func(*cobra.Command, []string) error { return root.Help() }})
+	p.flags(root)
+	for _, c := range commands {
+		root.AddCommand(c())
+	}
+	root.SetUsageTemplate(usageTemplate)
+	return root
+}
+
+// usageTemplate is the part of the help below a command's description.
+const usageTemplate = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+Commands:
+{{- range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+{{.CommandPath}} COMMAND --help tells more of a command.{{end}}
+`
+
+// addCompletion adds cobra's command with words of this program. It writes to what is root's output at this time.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Short = "write a script that completes commands, presets and keys in a shell"
+		c.Long = "Write a script with which a shell completes commands, presets, keys of --set and files."
+		c.Example = `  prenorm completion bash > /etc/bash_completion.d/prenorm
+  source <(prenorm completion zsh)
+  prenorm completion fish > ~/.config/fish/completions/prenorm.fish
+  prenorm completion powershell | Out-String | Invoke-Expression`
+	}
+}
+
+// unknownCommand refuses a word that is no sub-command.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
+	}
+	return wrongUsage(cmd, "there is no command %q%s", args[0], hint)
+}

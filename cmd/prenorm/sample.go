@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prenorm/data/token"
+	"prenorm/model/sample"
+	"prenorm/train"
+	"prenorm/train/metrics"
+)
+
+type sampleFlags struct {
+	runFlags
+	prompt, promptFile string
+	options            sample.Options
+	overflow           string
+	count, tokens      int
+	stops              []string
+	asJSON             bool
+}
+
+func newSample() *cobra.Command {
+	f := &sampleFlags{}
+	cmd := &cobra.Command{
+		Use:   "sample RUN",
+		Short: "write text with a trained model",
+		Long: `Write text with the newest checkpoint of a run's folder, or with one checkpoint's folder. The text goes on from the prompt: that of
+--prompt, of --prompt-file, or what is piped in (one line break at its end is dropped). It ends after --tokens, at a --stop text, or where
+the model ends the document. The same model, prompt, options and seed give the same text.
+
+The filters work in the order penalty, temperature, top-k, top-p, min-p.`,
+		Example: `  prenorm sample runs/quickstart --prompt "The"
+  prenorm sample runs/quickstart --prompt "The" -n 3 --temperature 0.7 --top-k 50
+  echo "Light is" | prenorm sample runs/quickstart --stop . --seed 7
+  prenorm sample runs/quickstart/checkpoints/step-00000300 --temperature 0   # the likeliest text`,
+		Args: arguments(1, 1, "the folder of a run or of a checkpoint"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	s := cmd.Flags()
+	s.StringVarP(&f.prompt, "prompt", "p", "", "`text` to go on from, - = standard input")
+	s.StringVar(&f.promptFile, "prompt-file", "", "`file` with the text to go on from, - = standard input")
+	s.Float64Var(&f.options.Temperature, "temperature", 0.8, "flattens (above 1) or sharpens the choice, 0 = always the likeliest token")
+	s.IntVar(&f.options.TopK, "top-k", 0, "choose among the `k` likeliest tokens, 0 = all")
+	s.Float64Var(&f.options.TopP, "top-p", 0, "choose among the likeliest tokens that make up this `share`, 0 = all")
+	s.Float64Var(&f.options.MinP, "min-p", 0, "leave out tokens below this `share` of the likeliest one's probability")
+	s.Float64Var(&f.options.RepetitionPenalty, "repetition-penalty", 0, "makes tokens seen before less likely when above 1")
+	s.Int64Var(&f.options.Seed, "seed", 0, "starts the random choices (default the run's seed)")
+	s.IntVarP(&f.count, "samples", "n", 1, "number of texts, with a line --- between them")
+	s.IntVar(&f.tokens, "tokens", 200, "the most tokens that a text gets")
+	s.StringArrayVar(&f.stops, "stop", nil, "end before this `text` (repeatable)")
+	s.StringVar(&f.overflow, "overflow", sample.Slide, "when the context is full: slide (forget the oldest half) or stop")
+	s.BoolVar(&f.asJSON, "json", false, "write each text as a line of JSON")
+	f.deviceFlags(cmd)
+	must(cmd.RegisterFlagCompletionFunc("overflow", cobra.FixedCompletions([]string{sample.Slide, sample.Stop}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if err := exclusive(cmd, "prompt", "prompt-file"); err != nil {
+		return err
+	}
+	prompt, err := readPrompt(cmd, f.prompt, f.promptFile)
+	if err != nil {
+		return err
+	}
+	t, err := f.open(cmd, path)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if !cmd.Flags().Changed("seed") {
+		f.options.Seed = t.run.Seed
+	}
+	sampler, err := sample.NewSampler(f.options)
+	if err != nil {
+		return err
+	}
+	w := &writer{sampleFlags: f, trained: t, sampler: sampler, prompt: prompt, out: cmd.OutOrStdout()}
+	w.terminal = !f.asJSON && isTerminal(w.out)
+	if w.ids, err = train.PromptIDs(t.tokenizer, prompt); err != nil {
+		return usageError{fmt.Errorf("prompt: %w", err)}
+	}
+	if w.generator, err = sample.New(t.weights, sample.GeneratorOptions{Overflow: f.overflow, Vocab: t.tokenizer.Vocab()}); err != nil {
+		return err
+	}
+	defer w.generator.Free()
+	return w.all(cmd)
+}
+
+// check refuses what no model would make right.
+func (f *sampleFlags) check(cmd *cobra.Command) error {
+	problems := f.options.Problems()
+	if f.overflow != sample.Slide && f.overflow != sample.Stop {
+		problems.OneOf("overflow", f.overflow, sample.Slide, sample.Stop)
+	}
+	problems.Whole("samples", f.count, 1, 1<<20)
+	problems.Whole("tokens", f.tokens, 1, 1<<30)
+	for _, s := range f.stops {
+		if s == "" {
+			problems.Addf("stop", "is empty, and would end every text at once")
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = "--" + strings.ReplaceAll(p.Key, "_", "-") + ": " + p.What
+	}
+	return wrongUsage(cmd, "%s", strings.Join(lines, "\n"))
+}
+
+// writer writes samples.
+type writer struct {
+	*sampleFlags
+	*trained
+	generator *sample.Generator
+	sampler   *sample.Sampler
+	prompt    string
+	ids       []int32
+	out       io.Writer
+	terminal  bool // somebody watches
+}
+
+// all writes every sample and then, apart from them, the speed.
+func (w *writer) all(cmd *cobra.Command) error {
+	began, tokens := time.Now(), 0
+	for i := range w.count {
+		if i > 0 && !w.asJSON {
+			fmt.Fprintln(w.out, "---")
+		}
+		n, err := w.one(cmd.Context(), i)
+		tokens += n
+		if err != nil {
+			return err
+		}
+	}
+	seconds := time.Since(began).Seconds()
+	note(cmd.ErrOrStderr(), "%d tokens, %s tokens/s on %s", tokens, metrics.Count(float64(tokens)/max(seconds, 1e-9)), w.be.Name())
+	return nil
+}
+
+// sampleRecord is a sample as JSON.
+type sampleRecord struct {
+	Sample int    `json:"sample"`
+	Prompt string `json:"prompt"`
+	Text   string `json:"text"` // after the prompt
+	Tokens int    `json:"tokens"`
+	End    string `json:"end"` // tokens, stop, document or context
+	Seed   int64  `json:"seed"`
+	Step   int64  `json:"step"` // of the checkpoint
+}
+
+// one writes sample number i and returns how many tokens it took.
+func (w *writer) one(ctx context.Context, i int) (int, error) {
+	var text strings.Builder
+	buffer := bufio.NewWriter(w.out)
+	show := func(b []byte) error {
+		text.Write(b)
+		if w.asJSON || len(b) == 0 {
+			return nil
+		}
+		if w.terminal {
+			b = metrics.Visible(b)
+		}
+		buffer.Write(b)
+		return buffer.Flush()
+	}
+	if !w.asJSON {
+		buffer.WriteString(w.heading())
+	}
+	n, end, err := w.generate(ctx, i, show)
+	switch {
+	case err != nil:
+		return n, errors.Join(err, buffer.Flush())
+	case w.asJSON:
+		e := json.NewEncoder(w.out)
+		e.SetEscapeHTML(false)
+		return n, e.Encode(sampleRecord{i, w.prompt, text.String(), n, end, w.options.Seed, w.step})
+	case !strings.HasSuffix(w.prompt+text.String(), "\n"):
+		buffer.WriteByte('\n')
+	}
+	return n, buffer.Flush()
+}
+
+// heading is the prompt as shown: bold on a terminal, so that the model's part stands apart.
+func (w *writer) heading() string {
+	switch {
+	case !w.terminal || w.prompt == "":
+		return w.prompt
+	case !wantsColour():
+		return string(metrics.Visible([]byte(w.prompt)))
+	}
+	return "\x1b[1m" + string(metrics.Visible([]byte(w.prompt))) + "\x1b[0m"
+}
+
+// generate hands the text to show, whole characters at a time, and tells how many tokens it took and why it ended.
+func (w *writer) generate(ctx context.Context, i int, show func([]byte) error) (n int, end string, err error) {
+	stream, cut := token.NewStream(w.tokenizer), newCutter(w.stops)
+	end = "tokens"
+	err = w.generator.Generate(ctx, w.ids, w.tokens, w.sampler, i, func(id int32) (bool, error) {
+		n++
+		if id == w.tokenizer.Separator() {
+			end = "document"
+			return true, nil
+		}
+		text, err := stream.Write(id)
+		if err != nil {
+			return false, err
+		}
+		ready, stop := cut.write(text)
+		if stop {
+			end = "stop"
+		}
+		return stop, show(ready)
+	})
+	if n > 0 && errors.Is(err, sample.ErrContextFull) {
+		end, err = "context", nil
+	}
+	if err != nil || end == "stop" {
+		return n, end, err
+	}
+	ready, stop := cut.write(stream.Flush())
+	if err := show(ready); err != nil || stop {
+		return n, "stop", err
+	}
+	return n, end, show(cut.rest())
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prenorm/configs"
+	"prenorm/data/corpus"
+	"prenorm/train"
+)
+
+type trainFlags struct {
+	runFlags
+	out           string
+	fresh, resume bool
+	maxSeconds    float64
+}
+
+func newTrain() *cobra.Command {
+	f := &trainFlags{}
+	cmd := &cobra.Command{
+		Use:   "train RUN.yaml",
+		Short: "train a model from a run file, or go on with a run that was stopped",
+		Long: `Train a model as a run file or preset says. The run's folder holds its settings, measurements and checkpoints; where it holds a run
+already, training goes on from the newest whole checkpoint, with the same result as if it had never stopped. Settings that would
+change the result must stay as they were, or be changed by --set; the model, the text and the seed cannot change within a run.
+
+Ctrl-C stops the run after saving it; a second one quits at once. The exit code is then 130.`,
+		Example: `  prenorm train quickstart
+  prenorm train quickstart --set data.train=book.txt --set train.steps=1000 --out runs/book
+  prenorm train run.yaml --max-seconds 3600        # stop and save after an hour; the same command goes on
+  prenorm train run.yaml --fresh                   # start anew, keeping the old run in a folder beside`,
+		Args:              arguments(1, 1, "one run file or preset, such as quickstart"),
+		ValidArgsFunction: completeRunFile,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.setFlag(cmd)
+	cmd.Flags().StringVar(&f.out, "out", "", "the run's `folder` (default runs/NAME)")
+	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
+	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
+	f.deviceFlags(cmd)
+	must(cmd.MarkFlagDirname("out"))
+	return cmd
+}
+
+func (f *trainFlags) run(cmd *cobra.Command, path string) error {
+	if err := exclusive(cmd, "fresh", "resume"); err != nil {
+		return err
+	}
+	if !(f.maxSeconds >= 0 && f.maxSeconds < 1e9) {
+		return wrongUsage(cmd, "--max-seconds %g: wants a number of seconds from 0 to 1e9", f.maxSeconds)
+	}
+	loaded, err := f.load(cmd, path)
+	if err != nil {
+		return err
+	}
+	if err := loaded.NeedsData(); err != nil {
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", loaded.Run.Name)
+	}
+	be, err := openBackend(loaded.Run.Device, loaded.Run.Workers, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer be.Close()
+	if err := f.prepareFolder(cmd, loaded, path, dir); err != nil {
+		return err
+	}
+	job := jobOf(loaded.Run)
+	job.Dir, job.Config = dir, loaded.YAML()
+	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
+	job.MaxTime = time.Duration(f.maxSeconds * float64(time.Second))
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	defer release()
+	outcome, err := train.Run(ctx, be, job)
+	if errors.Is(err, corpus.ErrNoText) && loaded.Header != "" {
+		return fmt.Errorf("%w\n%s says of itself:\n  %s", err, path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
+	}
+	if err != nil {
+		return err
+	}
+	return conclude(ctx, cmd, commandLine(cmd, path), dir, loaded.Run, outcome)
+}
+
+// jobOf copies a run's settings.
+func jobOf(r configs.Run) train.Job {
+	return train.Job{Name: r.Name, Seed: r.Seed, InitFrom: r.InitFrom, Data: r.Data, Model: r.Model, Train: r.Train, Checkpoint: r.Checkpoint}
+}
+
+// conclude says how the run ended and what to do next.
+func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r configs.Run, o train.Outcome) error {
+	out := cmd.OutOrStdout()
+	if o.Stopped == "" {
+		fmt.Fprintf(out, "done: step %d of %d, checkpoint %s\n", o.Step, o.Steps, o.Checkpoint)
+		prompt := ""
+		if text := r.Train.Sample.Prompt; text != "" {
+			prompt = " --prompt " + shellWord(text)
+		}
+		fmt.Fprintf(out, "next: %s sample %s%s\n", programName(), shellWord(dir), prompt)
+		return nil
+	}
+	fmt.Fprintf(out, "stopped: %s at step %d of %d, saved as %s\nto go on: %s\n", o.Stopped, o.Step, o.Steps, o.Checkpoint, again)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return nil
+}
+
+// commandLine is the command line that goes on with a run: this one without --fresh.
+func commandLine(cmd *cobra.Command, path string) string {
+	words := []string{programName(), cmd.Name(), shellWord(path)}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch v := f.Value.(type) {
+		case pflag.SliceValue:
+			for _, s := range v.GetSlice() {
+				words = append(words, "--"+f.Name, shellWord(s))
+			}
+		default:
+			switch {
+			case f.Name == "fresh" || f.Hidden:
+			case v.Type() == "bool":
+				words = append(words, "--"+f.Name)
+			default:
+				words = append(words, "--"+f.Name, shellWord(v.String()))
+			}
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes a word for a POSIX shell where it needs quotes.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=:,@%+\\", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// note prints a line for the user beside the command's output.
+func note(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"prenorm/configs"
+	"prenorm/data/token"
+	"prenorm/kernels"
+	"prenorm/model"
+	"prenorm/train"
+	"prenorm/train/checkpoint"
+)
+
+// trained is a model brought back from a checkpoint, which needs nothing but the checkpoint's folder.
+type trained struct {
+	dir       string // the checkpoint's folder
+	step      int64
+	run       configs.Run
+	tokenizer token.Tokenizer
+	weights   *model.Weights
+	be        kernels.Backend
+}
+
+// open brings back the model that a path means, a run's folder or a checkpoint's, on the device of the flags or else of the run.
+func (r *runFlags) open(cmd *cobra.Command, path string) (*trained, error) {
+	dir, refused, err := train.FindCheckpoint(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range refused {
+		note(cmd.ErrOrStderr(), "warning: an older checkpoint is used, because %s", c)
+	}
+	saved, err := checkpoint.LoadWeights(checkpoint.OS, dir)
+	if err != nil {
+		return nil, err
+	}
+	t := &trained{dir: dir, step: saved.Step}
+	config, err := configs.Parse(filepath.Join(dir, train.ConfigFile), saved.Files[train.ConfigFile], nil)
+	if err != nil {
+		return nil, err
+	}
+	t.run = config.Run
+	if t.tokenizer, err = token.Unmarshal(saved.Files[train.TokenizerFile]); err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", dir, err)
+	}
+	if t.run.Model.Vocab == 0 {
+		t.run.Model.Vocab = t.tokenizer.Vocab()
+	}
+	r.override(cmd, &t.run)
+	return t, t.load(saved, cmd.ErrOrStderr())
+}
+
+// override puts the device flags that were given in place of the run's settings.
+func (r *runFlags) override(cmd *cobra.Command, run *configs.Run) {
+	if cmd.Flags().Changed("device") {
+		run.Device = r.device
+	}
+	if cmd.Flags().Changed("workers") {
+		run.Workers = r.workers
+	}
+}
+
+// load puts the weights on the device.
+func (t *trained) load(saved *checkpoint.Loaded, notes io.Writer) error {
+	var err error
+	if t.be, err = openBackend(t.run.Device, t.run.Workers, notes); err != nil {
+		return err
+	}
+	if t.weights, err = model.NewWeights(t.be, t.run.Model); err == nil {
+		err = t.weights.Load(train.SourceOf(saved.Weights))
+	}
+	if err != nil {
+		t.be.Close()
+		return fmt.Errorf("checkpoint %s: %w", t.dir, err)
+	}
+	return nil
+}
+
+func (t *trained) close() {
+	t.weights.Free()
+	t.be.Close()
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// level is an instruction set: the width of its vectors and the rows of its tile of C, which is two vectors wide.
+type level struct {
+	bits, rows int
+}
+
+var levels = []level{{512, 12}, {256, 6}}
+
+// unroll is the number of steps of K in the body of a tile's loop.
+const unroll = 4
+
+func products(a *assembler) {
+	for _, l := range levels {
+		for r := 1; r <= l.rows; r++ {
+			a.tile(l, r, true)
+			a.tile(l, r, false)
+		}
+	}
+	a.turn()
+	for _, vectors := range []int{1, 2, 4} {
+		a.pack(vectors)
+	}
+	a.dots512()
+	a.dots256()
+}
+
+func (l level) vector(a *assembler) reg.VecVirtual {
+	if l.bits == 512 {
+		return a.ZMM()
+	}
+	return a.YMM()
+}
+
+func (a *assembler) vectors(l level, n int) []reg.VecVirtual {
+	v := make([]reg.VecVirtual, n)
+	for i := range v {
+		v[i] = l.vector(a)
+	}
+	return v
+}
+
+const tileSignature = "func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)"
+
+// tile writes C[r, n] = A B, or C += with add, one chain of fused multiply-adds over K for each element. Rows of B hold n elements, of
+// which the 256-bit tile reads two vectors. A lies in rows of K elements, or in columns, K rows of r elements.
+func (a *assembler) tile(l level, r int, inRows bool) {
+	form := "Columns"
+	if inRows {
+		form = "Rows"
+	}
+	name := fmt.Sprintf("tile%d%s%d", l.bits, form, r)
+	a.begin(name, tileSignature, fmt.Sprintf("%s is a tile of %d rows of a product, A in %s.", name, r, map[bool]string{true: "rows", false: "columns"}[inRows]))
+	t := &tileWriter{assembler: a, level: l, r: r, inRows: inRows}
+	t.prefetchC()
+	t.load()
+	t.loop()
+	t.store()
+	a.end()
+}
+
+// tileWriter holds the registers of a tile.
+type tileWriter struct {
+	*assembler
+	level
+	r           int
+	inRows      bool
+	acc         [][]reg.VecVirtual
+	bv, av      []reg.VecVirtual
+	a           []reg.Register // rows 0, 4, 8 … of A, or its column
+	lda, lda3   reg.Register
+	b, ahead    reg.Register // B, and B some steps ahead
+	ldb, ldb3   reg.Register
+	low, high   reg.OpmaskVirtual
+	count, rest reg.GPVirtual
+}
+
+func (t *tileWriter) prefetchC() {
+	c, ldc := t.integer("c"), t.stride("ldc")
+	for i := range t.r {
+		for j := 0; j < 2*t.bits/8; j += 64 {
+			t.PREFETCHT0(operand.Mem{Base: c, Disp: j})
+		}
+		if i < t.r-1 {
+			t.ADDQ(ldc, c)
+		}
+	}
+}
+
+func (t *tileWriter) load() {
+	for range t.r {
+		row := t.vectors(t.level, 2)
+		for _, v := range row {
+			if t.bits == 512 {
+				t.VPXORD(v, v, v)
+			} else {
+				t.VXORPS(v, v, v)
+			}
+		}
+		t.acc = append(t.acc, row)
+	}
+	t.bv, t.av = t.vectors(t.level, 2), t.vectors(t.level, 2)
+	t.count = t.integer("k")
+	first := t.integer("a")
+	lda := t.stride("lda")
+	t.a, t.lda = []reg.Register{first}, lda
+	if t.inRows && t.r > 3 || !t.inRows {
+		t.lda3 = t.times3(lda)
+	}
+	if t.inRows {
+		for i := 4; i < t.r; i += 4 {
+			p := t.GP64()
+			t.LEAQ(operand.Mem{Base: t.a[len(t.a)-1], Index: lda, Scale: 4}, p)
+			t.a = append(t.a, p)
+		}
+	}
+	b, ldb := t.integer("b"), t.stride("ldb")
+	ahead := t.GP64()
+	t.LEAQ(operand.Mem{Base: b, Index: ldb, Scale: 8}, ahead)
+	t.b, t.ldb, t.ldb3, t.ahead = b, ldb, t.times3(ldb), ahead
+	if t.bits == 512 {
+		n, spare := t.integer("n"), t.GP64()
+		t.low, t.high = t.K(), t.K()
+		t.bitMask(n, spare, 0, t.low)
+		t.bitMask(n, spare, 16, t.high)
+	}
+}
+
+// element is the address of A's row i at step u.
+func (t *tileWriter) element(i, u int) operand.Mem {
+	if t.inRows {
+		return step(t.a[i/4], t.lda, t.lda3, i%4, 4*u)
+	}
+	return step(t.a[0], t.lda, t.lda3, u, 4*i)
+}
+
+func (t *tileWriter) multiply(u int) {
+	width := t.bits / 8
+	b0, b1 := step(t.b, t.ldb, t.ldb3, u, 0), step(t.b, t.ldb, t.ldb3, u, width)
+	t.PREFETCHT0(step(t.ahead, t.ldb, t.ldb3, u, 0))
+	if t.bits == 512 {
+		t.PREFETCHT0(step(t.ahead, t.ldb, t.ldb3, u, width))
+		t.VMOVUPS_Z(b0, t.low, t.bv[0])
+		t.VMOVUPS_Z(b1, t.high, t.bv[1])
+		for i := range t.r {
+			t.VFMADD231PS_BCST(t.element(i, u), t.bv[0], t.acc[i][0])
+			t.VFMADD231PS_BCST(t.element(i, u), t.bv[1], t.acc[i][1])
+		}
+		return
+	}
+	t.VMOVUPS(b0, t.bv[0])
+	t.VMOVUPS(b1, t.bv[1])
+	for i := range t.r {
+		x := t.av[i%2]
+		t.VBROADCASTSS(t.element(i, u), x)
+		t.VFMADD231PS(t.bv[0], x, t.acc[i][0])
+		t.VFMADD231PS(t.bv[1], x, t.acc[i][1])
+	}
+}
+
+// advance moves all pointers by a number of steps, 1 or unroll.
+func (t *tileWriter) advance(steps int) {
+	if t.inRows {
+		for _, p := range t.a {
+			t.ADDQ(operand.Imm(uint64(4*steps)), p)
+		}
+	} else {
+		t.LEAQ(operand.Mem{Base: t.a[0], Index: t.lda, Scale: uint8(steps)}, t.a[0])
+	}
+	t.LEAQ(operand.Mem{Base: t.b, Index: t.ldb, Scale: uint8(steps)}, t.b)
+	t.LEAQ(operand.Mem{Base: t.ahead, Index: t.ldb, Scale: uint8(steps)}, t.ahead)
+}
+
+func (t *tileWriter) loop() {
+	t.rest = t.GP64()
+	t.MOVQ(t.count, t.rest)
+	t.ANDQ(operand.Imm(unroll-1), t.rest)
+	t.SHRQ(operand.Imm(2), t.count)
+	t.JZ(to("rest"))
+	t.Label("loop")
+	for u := range unroll {
+		t.multiply(u)
+	}
+	t.advance(unroll)
+	t.DECQ(t.count)
+	t.JNZ(to("loop"))
+	t.Label("rest")
+	t.TESTQ(t.rest, t.rest)
+	t.JZ(to("store"))
+	t.Label("single")
+	t.multiply(0)
+	t.advance(1)
+	t.DECQ(t.rest)
+	t.JNZ(to("single"))
+	t.Label("store")
+}
+
+// eachC calls fn with every vector of the tile and its address.
+func (t *tileWriter) eachC(fn func(acc reg.VecVirtual, m operand.Mem, half int)) {
+	c, ldc := t.integer("c"), t.stride("ldc")
+	for i, row := range t.acc {
+		for j, v := range row {
+			fn(v, operand.Mem{Base: c, Disp: j * t.bits / 8}, j)
+		}
+		if i < t.r-1 {
+			t.ADDQ(ldc, c)
+		}
+	}
+}
+
+func (t *tileWriter) store() {
+	add := t.integer("add")
+	if t.bits == 512 {
+		masks := []reg.Register{t.low, t.high}
+		t.TESTQ(add, add)
+		t.JZ(to("put"))
+		t.eachC(func(v reg.VecVirtual, m operand.Mem, half int) {
+			t.VADDPS(m, v, masks[half], v)
+		})
+		t.Label("put")
+		t.eachC(func(v reg.VecVirtual, m operand.Mem, half int) { t.VMOVUPS(v, masks[half], m) })
+		return
+	}
+	n := t.integer("n")
+	t.CMPQ(n, operand.Imm(16))
+	t.JL(to("narrow"))
+	t.TESTQ(add, add)
+	t.JZ(to("put"))
+	t.eachC(func(v reg.VecVirtual, m operand.Mem, _ int) { t.VADDPS(m, v, v) })
+	t.Label("put")
+	t.eachC(func(v reg.VecVirtual, m operand.Mem, _ int) { t.VMOVUPS(v, m) })
+	t.end()
+	t.Label("narrow")
+	masks := t.bv
+	t.wordMasks(n, masks...)
+	t.TESTQ(add, add)
+	t.JZ(to("putNarrow"))
+	t.eachC(func(v reg.VecVirtual, m operand.Mem, half int) {
+		t.VMASKMOVPS(m, masks[half], t.av[0])
+		t.VADDPS(t.av[0], v, v)
+	})
+	t.Label("putNarrow")
+	t.eachC(func(v reg.VecVirtual, m operand.Mem, half int) { t.VMASKMOVPS(v, masks[half], m) })
+}

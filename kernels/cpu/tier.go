@@ -1,0 +1,62 @@
+package cpu
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// tier is one level of instructions. The vector tiers of a machine give the same bits; the portable one rounds products and sums apart where
+// the compiler does not fuse them.
+type tier struct {
+	name string
+
+	// A tile of a product has up to rows rows and cols columns. The functions are indexed by the number of rows, from 1; A lies in rows of K
+	// elements for inRows, in columns for inColumns.
+	rows, cols         int
+	inRows, inColumns  []tileFunc
+	masked             bool // tiles read no more than n columns of B
+	packTurn, packCopy packFunc
+	dots               dotsFunc
+}
+
+// tileFunc is C[r,n] = A[r,k] B[k,n], or C += with add other than 0, for at least one k and n: one chain of k multiply-adds for each element,
+// from 0. A's rows, or its columns, are lda apart, B's rows are ldb apart and hold cols elements unless the tier is masked.
+type tileFunc func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n, add int)
+
+// packFunc fills one panel of width w: dst[p*w+i] is element i, p of n x k elements in src, with rows of n that are ld apart for packCopy and
+// rows of k for packTurn. The panel's padding, and in each step what is past n, may be written.
+type packFunc func(dst []float32, w int, src []float32, ld, n, k int)
+
+// dotsFunc is y[j] = x · w[j], or y += with add other than 0, for n rows w of k elements that are ldw apart. Every sum is taken in the same
+// fixed order.
+type dotsFunc func(y, x, w *float32, ldw, k, n, add int)
+
+// portable is the tier in plain Go.
+var portable = &tier{name: "go", rows: 4, cols: 4, inRows: goTiles(true), inColumns: goTiles(false), masked: true,
+	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo}
+
+// tiers lists what this machine can run, the best first.
+func tiers() []*tier { return append(vectorTiers(), portable) }
+
+// tierVariable is the environment variable that overrides the choice of the tier.
+const tierVariable = "PRENORM_CPU"
+
+// chooseTier returns the named tier, or the best one for an empty name.
+func chooseTier(name string) (*tier, error) {
+	all := tiers()
+	if name == "" {
+		return all[0], nil
+	}
+	var names []string
+	for _, t := range all {
+		if t.name == name {
+			return t, nil
+		}
+		names = append(names, t.name)
+	}
+	return nil, fmt.Errorf("cpu: %s=%s: this machine has %s (leave the variable empty for the best)", tierVariable, name, strings.Join(names, ", "))
+}
+
+// startTier is the tier that the environment asks for.
+func startTier() (*tier, error) { return chooseTier(os.Getenv(tierVariable)) }
