@@ -53,10 +53,10 @@ install_tools() {
 build_driver() {
 	need g++ g++
 	local state out flags fast
-	state=$(cat "$softgpu"/*.cc "$softgpu"/*.h | sha256sum | cut -c1-16)
+	state=$(cat "$softgpu"/*.cc "$softgpu"/*.h "$here"/testdata/softblas/*.h | sha256sum | cut -c1-16)
 	out=$tools/softgpu-$state
-	export PRENORM_LIBCUDA=$out/libcuda.so.1
-	[ -f "$PRENORM_LIBCUDA" ] && return
+	export PRENORM_LIBCUDA=$out/libcuda.so.1 PRENORM_LIBCUBLAS=$out/libcublas.so
+	[ -f "$PRENORM_LIBCUBLAS" ] && return
 	mkdir -p "$out.new"
 	flags="-std=c++17 -fPIC -g1 -w -fno-strict-aliasing -fvisibility=hidden"
 	fast="-O3 -mavx2 -mfma -mf16c -fno-math-errno -ffp-contract=off -frounding-math"
@@ -67,6 +67,8 @@ build_driver() {
 		g++ $flags $fast -c "$softgpu/exec.cc" -o exec.o
 		g++ $flags -O2 "-I$headers" -c "$softgpu/driver.cc" -o driver.o
 		g++ -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -o libcuda.so.1 driver.o exec.o ptx.o -lpthread
+		g++ $flags -O3 -mavx2 -mfma "-I$headers" "-I$here/testdata/softblas" -c "$softgpu/cublas.cc" -o cublas.o
+		g++ -shared -Wl,-z,defs -o libcublas.so cublas.o libcuda.so.1 -lpthread '-Wl,-rpath,$ORIGIN'
 	)
 	rm -rf "$out" && mv "$out.new" "$out"
 }
@@ -100,7 +102,10 @@ install_tools
 case ${1:-all} in
 ptx) test_ptx -write ;;
 env)
-	[ -d "$softgpu" ] && build_driver && printf 'export PRENORM_LIBCUDA=%q\n' "$PRENORM_LIBCUDA"
+	if [ -d "$softgpu" ]; then
+		build_driver
+		printf 'export PRENORM_LIBCUDA=%q PRENORM_LIBCUBLAS=%q\n' "$PRENORM_LIBCUDA" "$PRENORM_LIBCUBLAS"
+	fi
 	printf 'export CGO_ENABLED=1 CGO_CFLAGS=%q CGO_LDFLAGS=%q PRENORM_NVRTC=%q\n' "$CGO_CFLAGS" "$CGO_LDFLAGS" "$PRENORM_NVRTC"
 	;;
 all)

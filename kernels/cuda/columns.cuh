@@ -3,7 +3,7 @@
 #include "common.cuh"
 
 // column_partial sums value(row, column) over the rows [blockIdx.y * strip, … + strip) for 32 columns. The block has 256 threads: 8 rows at
-// a time, whose sums are added in order at the end.
+// a time, whose sums are added in order at the end. A kernel calls it once for each type of value.
 template <class Value> __device__ __forceinline__ void column_partial(float *__restrict__ partial, Value value, int rows, int columns, int strip) {
 	__shared__ float part[8][33];
 	const int x = threadIdx.x % 32, y = threadIdx.x / 32, column = blockIdx.x * 32 + x;
@@ -11,7 +11,6 @@ template <class Value> __device__ __forceinline__ void column_partial(float *__r
 	float sum = 0.f;
 	if (column < columns)
 		for (int row = first + y; row < end; row += 8) sum += value(row, column);
-	__syncthreads(); // an earlier call may still be read
 	part[y][x] = sum;
 	__syncthreads();
 	if (y == 0 && column < columns) {

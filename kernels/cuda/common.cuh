@@ -27,11 +27,11 @@ template <int Width = 32> __device__ __forceinline__ float warp_max(float v) {
 	return v;
 }
 
-// block_sum gives every thread the sum over a block of Threads threads. All of them must call it.
-template <int Threads, class T> __device__ __forceinline__ T block_sum(T v) {
+// block_sum gives every thread the sum over a block of Threads threads. All of them must call it. Each call of a kernel has its own Slot of
+// shared memory, and none is called twice, so that no barrier has to guard what an earlier call left.
+template <int Threads, int Slot = 0, class T> __device__ __forceinline__ T block_sum(T v) {
 	__shared__ T part[Threads / 32];
 	v = warp_sum(v);
-	__syncthreads(); // an earlier call may still be read
 	if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
 	__syncthreads();
 	T sum = part[0];
@@ -40,11 +40,10 @@ template <int Threads, class T> __device__ __forceinline__ T block_sum(T v) {
 	return sum;
 }
 
-// block_max is the largest value over a block of Threads threads, numbers before NaN.
+// block_max is the largest value over a block of Threads threads, numbers before NaN. It is called once in a kernel.
 template <int Threads> __device__ __forceinline__ float block_max(float v) {
 	__shared__ float part[Threads / 32];
 	v = warp_max(v);
-	__syncthreads();
 	if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
 	__syncthreads();
 	float top = part[0];

@@ -10,8 +10,8 @@ import (
 )
 
 func init() {
-	kernels.Register("cuda", func(kernels.Options) (kernels.Backend, error) {
-		b, err := New()
+	kernels.Register("cuda", func(o kernels.Options) (kernels.Backend, error) {
+		b, err := New(o)
 		if err != nil {
 			return nil, err
 		}
@@ -25,9 +25,9 @@ type Backend struct {
 	allocated atomic.Int64
 }
 
-// New opens the first GPU. The error says what is missing where there is none.
-func New() (*Backend, error) {
-	d, err := open()
+// New opens the first GPU. The error says what is missing where there is none. Of the options it reads MatMul.
+func New(o kernels.Options) (*Backend, error) {
+	d, err := open(o)
 	if err != nil {
 		return nil, err
 	}
@@ -40,14 +40,18 @@ func (b *Backend) Name() string { return "cuda" }
 // Device is the name of the GPU.
 func (b *Backend) Device() string { return b.device.name }
 
-// Allocated is the number of bytes that arenas hold at this time. The backend itself holds 8 KiB more.
+// Allocated is the number of bytes that arenas hold at this time. The backend itself holds 8 KiB
+// more, and cuBLAS what it takes.
 func (b *Backend) Allocated() int { return int(b.allocated.Load()) }
 
 // Sync implements [kernels.Backend].
 func (b *Backend) Sync() error { return b.device.do(b.device.sync) }
 
-// Close implements [kernels.Backend].
+// Close implements [kernels.Backend]. It frees all arenas; closing twice is closing once.
 func (b *Backend) Close() error { return b.device.close() }
+
+// Time runs f and returns the seconds that the device takes from the launches before it to the end of those that f makes. It waits for them.
+func (b *Backend) Time(f func() error) (seconds float64, err error) { return b.device.time(f) }
 
 // Workspace implements [kernels.Backend].
 func (b *Backend) Workspace(c kernels.Call, a kernels.Args) (int, error) {
@@ -88,9 +92,12 @@ func (b *Backend) Bind(c kernels.Call, a kernels.Args) (kernels.Launch, error) {
 	if len(p.launches) == 0 {
 		return func() error { return nil }, nil
 	}
-	jobs := b.device.jobs
+	d := b.device
 	return func() error {
-		jobs <- job{program: p}
+		if d.closed.Load() {
+			return errClosed
+		}
+		d.jobs <- job{program: p}
 		return nil
 	}, nil
 }

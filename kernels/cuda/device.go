@@ -8,14 +8,18 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"gorgonia.org/cu"
+
+	"prenorm/kernels"
 )
 
 // device runs everything that CUDA does for a backend in one goroutine that is locked to its thread, as a context belongs to a thread.
 type device struct {
-	jobs  chan job
-	ended chan struct{}
+	jobs   chan job
+	ended  chan struct{}
+	closed atomic.Bool
 
 	calls sync.Mutex // one call that waits for its reply at a time
 	reply chan error
@@ -32,6 +36,7 @@ type device struct {
 	modules   map[*module]cu.Module
 	functions map[string]cu.Function
 	faults    faults
+	blas      blas
 	last      *program // the last one launched
 	failed    error    // what a launch returned, until a call reports it
 	wait      bool     // PRENORM_CUDA_SYNC
@@ -57,13 +62,17 @@ type job struct {
 const queued = 1024
 
 // open starts the goroutine on the first GPU.
-func open() (*device, error) {
+func open(o kernels.Options) (*device, error) {
+	matmul, err := checkMatMul(o.MatMul)
+	if err != nil {
+		return nil, err
+	}
 	if err := available(); err != nil {
 		return nil, err
 	}
 	d := &device{
 		jobs: make(chan job, queued), ended: make(chan struct{}), reply: make(chan error),
-		modules: map[*module]cu.Module{}, functions: map[string]cu.Function{}, wait: os.Getenv("PRENORM_CUDA_SYNC") == "1",
+		modules: map[*module]cu.Module{}, functions: map[string]cu.Function{}, blas: blas{use: matmul}, wait: os.Getenv("PRENORM_CUDA_SYNC") == "1",
 	}
 	started := make(chan error)
 	go d.run(started)
@@ -81,8 +90,8 @@ func (d *device) run(started chan<- error) {
 	if err != nil {
 		return
 	}
-	for j := range d.jobs {
-		switch {
+	for !d.closed.Load() {
+		switch j := <-d.jobs; {
 		case j.program != nil:
 			d.launch(j.program)
 		case j.call != nil:
@@ -141,9 +150,14 @@ func (d *device) do(f func() error) error { return d.ask(job{call: f}) }
 func (d *device) ask(j job) error {
 	d.calls.Lock()
 	defer d.calls.Unlock()
+	if d.closed.Load() {
+		return errClosed
+	}
 	d.jobs <- j
 	return <-d.reply
 }
+
+var errClosed = errors.New("cuda: the backend is closed")
 
 // sync waits for all that was launched and copied, and returns what went wrong since it was called last.
 func (d *device) sync() error {
@@ -160,6 +174,35 @@ func (d *device) sync() error {
 	return err
 }
 
+// time measures on the device what the launches of f take.
+func (d *device) time(f func() error) (seconds float64, err error) {
+	var start, end cu.Event
+	err = d.do(func() error {
+		return inOrder([]step{
+			{"cuEventCreate", func() (err error) { start, err = cu.MakeEvent(cu.DefaultEvent); return }},
+			{"cuEventCreate", func() (err error) { end, err = cu.MakeEvent(cu.DefaultEvent); return }},
+			{"cuEventRecord", func() error { return start.Record(d.compute) }},
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	failed := f()
+	err = d.do(func() error {
+		var milliseconds float64
+		err := inOrder([]step{
+			{"cuEventRecord", func() error { return end.Record(d.compute) }},
+			{"cuEventSynchronize", end.Synchronize},
+			{"cuEventElapsedTime", func() (err error) { milliseconds, err = start.Elapsed(end); return }},
+			{"cuEventDestroy", func() error { return cu.DestroyEvent(&start) }},
+			{"cuEventDestroy", func() error { return cu.DestroyEvent(&end) }},
+		})
+		seconds = milliseconds / 1000
+		return err
+	})
+	return seconds, errors.Join(failed, err)
+}
+
 // blame names the launch behind an error that the device met some time after it was told to run.
 func (d *device) blame(err error) error {
 	if d.last == nil {
@@ -171,16 +214,20 @@ func (d *device) blame(err error) error {
 	return fmt.Errorf("cuda: %w, at %v or a launch before it (PRENORM_CUDA_SYNC=1 says which)", err, d.last)
 }
 
-// close waits, frees everything and ends the goroutine.
+// close waits, frees everything and ends the goroutine. Closing twice is closing once.
 func (d *device) close() error {
 	err := d.do(func() error {
+		defer d.closed.Store(true)
 		failed := d.sync()
+		d.blas.close()
 		for _, s := range d.staging {
 			_ = cu.MemFreeHost(pointer(s.memory))
 		}
 		return errors.Join(failed, d.context.Destroy())
 	})
-	close(d.jobs)
+	if err == errClosed {
+		return nil
+	}
 	<-d.ended
 	return err
 }

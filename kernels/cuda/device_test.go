@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -24,7 +25,12 @@ func TestMain(m *testing.M) {
 	case "open":
 		_, err := kernels.Open("cuda", kernels.Options{})
 		fmt.Println(err)
+	case "blas":
+		bindProduct()
 	default:
+		if where := os.Getenv(mutated); where != "" {
+			mutate(where)
+		}
 		os.Exit(m.Run())
 	}
 }
@@ -283,5 +289,91 @@ func TestRefusals(t *testing.T) {
 		if _, err := b.Bind(c.call, c.args); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: error %v, want one with %q", c.call, err, c.want)
 		}
+	}
+}
+
+// TestClosed wants a backend that is closed to say so, and to free what is left.
+func TestClosed(t *testing.T) {
+	needDevice(t)
+	b, err := New(kernels.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := b.NewArena(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := a.View(0, kernels.F32, 2)
+	launch, err := b.Bind(kernels.Fill{}, kernels.Args{Out: []kernels.View{x}, In: []kernels.View{x}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if launch() != errClosed || b.Sync() != errClosed || b.Upload(x, []float32{1, 2}) != errClosed {
+		t.Error("a closed backend takes work")
+	}
+	if err := a.Free(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTime wants the events around launches to measure something, and the error of what is timed.
+func TestTime(t *testing.T) {
+	b := opened(t)
+	x := placer{t, b}.view(kernels.Shaped(kernels.F32, 1<<16))
+	launch, err := b.Bind(kernels.Fill{Value: 1}, kernels.Args{Out: []kernels.View{x}, In: []kernels.View{x}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.Time(launch); err != nil || !(s > 0 && s < 60) {
+		t.Errorf("%g seconds, %v", s, err)
+	}
+	if _, err := b.Time(func() error { return errClosed }); err == nil {
+		t.Error("the error of what is timed is lost")
+	}
+}
+
+// TestFaultIsBlamed wants a fault of the device to name the kernel, the call and the views; with PRENORM_CUDA_SYNC=1, that of the right launch.
+func TestFaultIsBlamed(t *testing.T) {
+	if b := opened(t); !strings.Contains(b.Device(), "Software") {
+		t.Skip("a fault is the end of a GPU's context, and may disturb others that use it")
+	}
+	for _, wait := range []string{"", "1"} {
+		t.Setenv("PRENORM_CUDA_SYNC", wait)
+		b, err := New(kernels.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := b.NewArena(400)
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, wild := a.View(0, kernels.F32, 100), a.View(4096, kernels.F32, 100)
+		scale, err := b.Bind(kernels.Scale{Factor: 3}, kernels.Args{Out: []kernels.View{wild}, In: []kernels.View{wild}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill, err := b.Bind(kernels.Fill{}, kernels.Args{Out: []kernels.View{good}, In: []kernels.View{good}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(scale(), fill()); err != nil {
+			t.Fatal("a launch does more than enqueue: ", err)
+		}
+		words := []string{"IllegalAddress", "kernel fill_4 of fill", "f32[100]", "or a launch before it"}
+		if wait != "" {
+			words = []string{"IllegalAddress", "kernel scale of scale", "Factor:3", "f32[100]"}
+		}
+		err = b.Sync()
+		for _, w := range words {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("PRENORM_CUDA_SYNC=%q: error %v does not say %q", wait, err, w)
+			}
+		}
+		_ = b.Close() // the context is lost
 	}
 }

@@ -12,11 +12,18 @@ import (
 	"prenorm/train/parity"
 )
 
-// TestGolden holds models on the GPU against float64 figures of an independent implementation, to the tolerances of the CPU. Beside the files
-// that are committed it takes those that the CPU can check in PRENORM_GOLDEN or ../shared/golden.
+// TestGolden holds models on the GPU against float64 figures of an independent implementation, to the tolerances of the CPU, with our own
+// products and with cuBLAS's where it is found. Beside the files that are committed it takes those that the CPU can check in PRENORM_GOLDEN or
+// ../shared/golden.
 func TestGolden(t *testing.T) {
 	needDevice(t)
-	be, err := New()
+	for _, products := range []string{"own", "auto"} {
+		t.Run(products, func(t *testing.T) { goldenFiles(t, products) })
+	}
+}
+
+func goldenFiles(t *testing.T, products string) {
+	be, err := New(kernels.Options{MatMul: products})
 	if err != nil {
 		t.Fatal(err)
 	}

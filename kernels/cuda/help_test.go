@@ -25,11 +25,11 @@ func needDevice(t *testing.T) {
 	}
 }
 
-// opened is a backend that is closed when the test ends.
+// opened is a backend with our own products that is closed when the test ends.
 func opened(t *testing.T) *Backend {
 	t.Helper()
 	needDevice(t)
-	b, err := New()
+	b, err := New(kernels.Options{MatMul: "own"})
 	if err != nil {
 		t.Fatal(err)
 	}

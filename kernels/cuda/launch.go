@@ -37,9 +37,10 @@ func (d *device) function(m *module, name string) (cu.Function, error) {
 	return f, nil
 }
 
-// kernelLaunch is one launch with its arguments, each in a slot of 64 bits, as cu reads 8 bytes of every argument.
+// kernelLaunch is one launch with its arguments, each in a slot of 64 bits, as cu reads 8 bytes of every argument; or one product of cuBLAS.
 type kernelLaunch struct {
 	name     string
+	product  *product // nil = a kernel of ours
 	function cu.Function
 	grid     [3]int
 	block    int
@@ -65,17 +66,28 @@ func (d *device) launch(p *program) {
 	for i := range p.launches {
 		p.current = i
 		l := &p.launches[i]
-		err := l.function.Launch(l.grid[0], l.grid[1], l.grid[2], l.block, 1, 1, 0, d.compute, l.pointers)
+		err := d.enqueue(l)
 		if err == nil && d.wait {
 			err = d.compute.Synchronize()
 		}
 		if err != nil {
 			if d.failed == nil {
-				d.failed = fmt.Errorf("cuda: cuLaunchKernel, grid %v, block %d: %w, at %v", l.grid, l.block, err, p)
+				d.failed = fmt.Errorf("cuda: %w, at %v", err, p)
 			}
 			return
 		}
 	}
+}
+
+// enqueue enqueues one launch.
+func (d *device) enqueue(l *kernelLaunch) error {
+	if l.product != nil {
+		return d.blas.gemm(l.product)
+	}
+	if err := l.function.Launch(l.grid[0], l.grid[1], l.grid[2], l.block, 1, 1, 0, d.compute, l.pointers); err != nil {
+		return fmt.Errorf("cuLaunchKernel, grid %v, block %d: %w", l.grid, l.block, err)
+	}
+	return nil
 }
 
 // builder collects the launches of a call while it is bound, and keeps the first error.

@@ -65,7 +65,7 @@ func (a *arena) Free() error {
 		return nil
 	}
 	a.backend.allocated.Add(-int64(a.bytes))
-	return a.backend.device.do(func() error {
+	err := a.backend.device.do(func() error {
 		if err := a.backend.device.compute.Synchronize(); err != nil {
 			return a.backend.device.blame(err)
 		}
@@ -74,6 +74,10 @@ func (a *arena) Free() error {
 		}
 		return nil
 	})
+	if err == errClosed { // the memory went with the context
+		return nil
+	}
+	return err
 }
 
 // transfer is a copy between host and device.

@@ -6,7 +6,8 @@ template <int Threads> struct Run {
 	static_assert(Threads == 32 || Threads == 256, "a warp or a block");
 	int run, lane;
 	__device__ __forceinline__ Run() : run(blockIdx.x * (256 / Threads) + threadIdx.x / Threads), lane(threadIdx.x % Threads) {}
-	__device__ __forceinline__ float sum(float v) const { return Threads == 32 ? warp_sum(v) : block_sum<256>(v); }
+	// sum is over the run; each call of a kernel has its own Slot.
+	template <int Slot> __device__ __forceinline__ float sum(float v) const { return Threads == 32 ? warp_sum(v) : block_sum<256, Slot>(v); }
 };
 
 #define OVER(i, d) for (int i = r.lane; i < (d); i += Threads)
@@ -20,7 +21,7 @@ __device__ __forceinline__ void rmsnorm(float *__restrict__ y, float *__restrict
 	x += (ll)r.run * d;
 	float squares = 0.f;
 	OVER(i, d) squares += x[i] * x[i];
-	const float scale = 1.f / sqrtf(r.sum(squares) / d + eps);
+	const float scale = 1.f / sqrtf(r.template sum<0>(squares) / d + eps);
 	if (rstd && r.lane == 0) rstd[r.run] = scale;
 	if (!y) return;
 	y += (ll)r.run * d;
@@ -37,7 +38,7 @@ __device__ __forceinline__ void rmsnorm_dx(float *__restrict__ dx, const float *
 	const float scale = rstd[r.run];
 	float sum = 0.f;
 	OVER(i, d) sum += (unit + gain[i]) * dy[i] * (x[i] * scale);
-	const float mean = r.sum(sum) / d;
+	const float mean = r.template sum<0>(sum) / d;
 	OVER(i, d) dx[i] = scale * ((unit + gain[i]) * dy[i] - x[i] * scale * mean);
 }
 
@@ -50,9 +51,9 @@ __device__ __forceinline__ void layernorm(float *__restrict__ y, float *__restri
 	x += (ll)r.run * d;
 	float sum = 0.f, squares = 0.f;
 	OVER(i, d) sum += x[i];
-	const float m = r.sum(sum) / d;
+	const float m = r.template sum<0>(sum) / d;
 	OVER(i, d) squares += (x[i] - m) * (x[i] - m);
-	const float scale = 1.f / sqrtf(r.sum(squares) / d + eps);
+	const float scale = 1.f / sqrtf(r.template sum<1>(squares) / d + eps);
 	if (mean && r.lane == 0) mean[r.run] = m, rstd[r.run] = scale;
 	if (!y) return;
 	y += (ll)r.run * d;
@@ -73,7 +74,7 @@ __device__ __forceinline__ void layernorm_dx(float *__restrict__ dx, const float
 		sum += g;
 		product += g * (x[i] - m) * scale;
 	}
-	const float mean_g = r.sum(sum) / d, mean_gh = r.sum(product) / d;
+	const float mean_g = r.template sum<0>(sum) / d, mean_gh = r.template sum<1>(product) / d;
 	OVER(i, d) dx[i] = scale * ((unit + gain[i]) * dy[i] - mean_g - (x[i] - m) * scale * mean_gh);
 }
 
