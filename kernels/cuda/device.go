@@ -203,8 +203,13 @@ func (d *device) time(f func() error) (seconds float64, err error) {
 	return seconds, errors.Join(failed, err)
 }
 
-// blame names the launch behind an error that the device met some time after it was told to run.
+// blame names the launch behind an error that the device met some time after it was told to run. What a launch itself returned before comes
+// first.
 func (d *device) blame(err error) error {
+	if failed := d.failed; failed != nil {
+		d.failed = nil
+		return failed
+	}
 	if d.last == nil {
 		return fmt.Errorf("cuda: %w", err)
 	}
