@@ -3,7 +3,10 @@
 package cuda
 
 import (
+	"errors"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"prenorm/kernels"
@@ -112,4 +115,40 @@ func TestLargeVocabulary(t *testing.T) {
 		}
 	}
 	sameAsReference(t, b, 2e-6, kernels.EmbedGrad{Vocab: vocab}, tokens, random(r, n, width))
+}
+
+// TestFillTypes fills every type of element, the ones whose neighbours must stay as they are included.
+func TestFillTypes(t *testing.T) {
+	b := opened(t)
+	a, err := b.NewArena(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(value float64, x kernels.View) {
+		t.Helper()
+		launch, err := b.Bind(kernels.Fill{Value: value}, kernels.Args{Out: []kernels.View{x}, In: []kernels.View{x}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := launch(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bf16, f64, i8 := a.View(2, kernels.BF16, 3), a.View(16, kernels.F64, 2), a.View(33, kernels.I8, 3)
+	fill(-1.0/3, bf16)
+	fill(-1.0/3, f64)
+	fill(-7, i8)
+	halves, doubles, bytes := make([]uint16, 5), make([]float64, 2), make([]int8, 5)
+	err = errors.Join(b.Download(halves, a.View(0, kernels.BF16, 5)), b.Download(doubles, f64), b.Download(bytes, a.View(32, kernels.I8, 5)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// -1/3 is 0xbeaaaaab as a float32, so 0xbeab is the nearest bfloat16.
+	if !slices.Equal(halves, []uint16{0, 0xbeab, 0xbeab, 0xbeab, 0}) || !slices.Equal(doubles, []float64{-1.0 / 3, -1.0 / 3}) ||
+		!slices.Equal(bytes, []int8{0, -7, -7, -7, 0}) {
+		t.Errorf("%x %v %v", halves, doubles, bytes)
+	}
+	if bfloat16(float32(math.NaN()))&0x7fff <= 0x7f80 {
+		t.Error("NaN does not stay one")
+	}
 }
