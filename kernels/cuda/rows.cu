@@ -27,7 +27,6 @@ __device__ __forceinline__ void embed_grad(float *__restrict__ dw, const int *__
 		if (i < n && (u32)t >= (u32)vocab) report(bad, i, t);
 		const bool mine = i < n && t >= first && t < min(vocab, first + Rows);
 		const u32 ballot = __ballot_sync(FULL, mine);
-		__syncthreads(); // the list of the tokens before is read
 		if (lane == 0) count[warp] = __popc(ballot);
 		__syncthreads();
 		int at = __popc(ballot & ((1u << lane) - 1)), total = 0;
