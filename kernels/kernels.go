@@ -93,7 +93,8 @@ func FLOPs(c Call, a Args) int64 {
 
 // Options are given to a backend when it is opened.
 type Options struct {
-	Workers int // threads of a CPU backend, 0 = GOMAXPROCS; results do not depend on it
+	Workers int    // threads of a CPU backend, 0 = GOMAXPROCS; results do not depend on it
+	MatMul  string // who multiplies matrices on a GPU: "auto" or "" (cuBLAS where it is found), "own" or "cublas"
 }
 
 var registry struct {

@@ -1,0 +1,114 @@
+//go:build gpu
+
+package cuda
+
+import (
+	_ "embed" // the PTX files
+	"fmt"
+
+	"prenorm/kernels"
+)
+
+//go:embed attention.ptx
+var attentionPTX string
+
+//go:embed attentiongrad.ptx
+var attentionGradPTX string
+
+//go:embed cached.ptx
+var cachedPTX string
+
+var (
+	attentions     = &module{"attention", attentionPTX}
+	attentionGrads = &module{"attentiongrad", attentionGradPTX}
+	cached         = &module{"cached", cachedPTX}
+)
+
+func init() {
+	enter(planAttention, bindAttention)
+	enter(planAttentionGrad, bindAttentionGrad)
+	enter(planCached, bindCached)
+}
+
+// attentionShape is how a kernel treats a head dimension: it is padded to size, and a block of threads owns a tile of rows.
+type attentionShape struct{ size, tile, threads int }
+
+// largestHead is the largest head dimension of the kernels.
+const largestHead = 256
+
+func shapeOf(c kernels.Call, dim int) (attentionShape, error) {
+	switch {
+	case dim <= 32:
+		return attentionShape{32, 32, 128}, nil
+	case dim <= 64:
+		return attentionShape{64, 32, 128}, nil
+	case dim <= 128:
+		return attentionShape{128, 16, 128}, nil
+	case dim <= largestHead:
+		return attentionShape{256, 8, 64}, nil
+	}
+	return attentionShape{}, fmt.Errorf("%s: a head dimension of %d, the cuda backend has kernels up to %d", c.Kernel(), dim, largestHead)
+}
+
+func planAttention(c kernels.Attention, _ kernels.Args, _ *scratch) (attentionShape, error) {
+	return shapeOf(c, c.HeadDim)
+}
+
+// attributes are the arguments that the attention kernels end with.
+func attributes(c kernels.Attention, documents uintptr) []any {
+	return []any{documents, c.Heads, c.KVHeads, c.HeadDim, c.T, c.Window, float32(c.Scale), float32(c.Softcap)}
+}
+
+func bindAttention(b *builder, c kernels.Attention, a kernels.Args, s attentionShape) {
+	b.attention(c, s, a, a.Out[0].Dev, optional(a.Aux, 0), optional(a.In, 3))
+}
+
+// attention adds the forward kernel; y and lse may be 0.
+func (b *builder) attention(c kernels.Attention, s attentionShape, a kernels.Args, y, lse, documents uintptr) {
+	args := []any{y, lse, a.In[0], a.In[1], a.In[2]}
+	b.launch(attentions, fmt.Sprint("attention_", s.size), [3]int{ceil(c.T, s.tile), c.Heads, a.In[0].Dim(0) / c.T}, s.threads, append(args, attributes(c, documents)...)...)
+}
+
+// attentionGradPlan is the workspace of a gradient: y·dy of each row and head, and the log-sum-exp when it is not given.
+type attentionGradPlan struct {
+	attentionShape
+	dots, lse uintptr
+}
+
+func planAttentionGrad(c kernels.AttentionGrad, a kernels.Args, s *scratch) (p attentionGradPlan, err error) {
+	if p.attentionShape, err = shapeOf(c, c.HeadDim); err != nil {
+		return p, err
+	}
+	n := a.In[0].Dim(0) * c.Heads
+	p.dots = s.f32(n)
+	if len(a.Saved) == 0 {
+		p.lse = s.f32(n)
+	}
+	return p, nil
+}
+
+func bindAttentionGrad(b *builder, call kernels.AttentionGrad, a kernels.Args, p attentionGradPlan) {
+	c, documents, lse := kernels.Attention(call), optional(a.In, 5), p.lse
+	if len(a.Saved) > 0 {
+		lse = a.Saved[0].Dev
+	} else {
+		b.attention(c, p.attentionShape, a, 0, lse, documents)
+	}
+	pairs := a.In[0].Dim(0) * c.Heads
+	b.rows(attentionGrads, "attention_dots", ceil(pairs, 32), 256, p.dots, a.In[3], a.In[4], c.HeadDim, pairs)
+	read := append([]any{a.In[0], a.In[1], a.In[2], a.In[4], lse, p.dots}, attributes(c, documents)...)
+	tiles, sequences := ceil(c.T, p.tile), a.In[0].Dim(0)/c.T
+	b.launch(attentionGrads, fmt.Sprint("attention_dq_", p.size), [3]int{tiles, c.Heads, sequences}, p.threads, append([]any{a.Out[0]}, read...)...)
+	b.launch(attentionGrads, fmt.Sprint("attention_dkv_", p.size), [3]int{tiles, c.KVHeads, sequences}, p.threads, append([]any{a.Out[1], a.Out[2]}, read...)...)
+}
+
+func planCached(c kernels.CachedAttention, _ kernels.Args, _ *scratch) (none, error) {
+	_, err := shapeOf(c, c.HeadDim)
+	return none{}, err
+}
+
+func bindCached(b *builder, c kernels.CachedAttention, a kernels.Args, _ none) {
+	bad := b.bad("position", c.Context, ", the context of the cache")
+	b.launch(cached, "attention_cached", [3]int{a.In[0].Dim(0), c.Heads, 1}, 128, a.Out[0], a.In[0], a.In[1], a.In[2], a.In[3], bad,
+		c.Heads, c.KVHeads, c.HeadDim, c.T, c.Context, c.Window, float32(c.Scale), float32(c.Softcap))
+}

@@ -1,0 +1,58 @@
+//go:build gpu
+
+#include "blas.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// The parts of cuBLAS's interface that are the same in versions 11, 12 and 13.
+enum { real_float = 0, compute_float = 68, default_algorithm = -1 };
+
+static int (*create)(void **);
+static int (*destroy)(void *);
+static int (*set_stream)(void *, void *);
+static int (*gemm_ex)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int, const void *, void *, int, int, int, int);
+
+static char text[512];
+
+static void *load(void) {
+	const char *named = getenv("PRENORM_LIBCUBLAS");
+	if (named && *named) return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+	const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
+	void *library = NULL;
+	for (int i = 0; i < 3 && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	return library;
+}
+
+void *prenorm_blas_open(void *stream, const char **why) {
+	*why = text;
+	void *library = load();
+	if (!library) {
+		snprintf(text, sizeof text, "%s", dlerror());
+		return NULL;
+	}
+	create = (int (*)(void **))dlsym(library, "cublasCreate_v2");
+	destroy = (int (*)(void *))dlsym(library, "cublasDestroy_v2");
+	set_stream = (int (*)(void *, void *))dlsym(library, "cublasSetStream_v2");
+	*(void **)&gemm_ex = dlsym(library, "cublasGemmEx");
+	if (!create || !destroy || !set_stream || !gemm_ex) {
+		snprintf(text, sizeof text, "the library lacks a function of cuBLAS");
+		return NULL;
+	}
+	void *handle = NULL;
+	int status = create(&handle);
+	if (status == 0 && (status = set_stream(handle, stream)) != 0) destroy(handle);
+	if (status == 0) return handle;
+	snprintf(text, sizeof text, "cublasCreate: status %d", status);
+	return NULL;
+}
+
+int prenorm_blas_gemm(void *handle, int trans_a, int trans_b, int m, int n, int k, unsigned long long a, int lda, unsigned long long b, int ldb,
+                      float beta, unsigned long long c, int ldc) {
+	const float one = 1;
+	return gemm_ex(handle, trans_a, trans_b, m, n, k, &one, (const void *)a, real_float, lda, (const void *)b, real_float, ldb, &beta, (void *)c, real_float,
+	               ldc, compute_float, default_algorithm);
+}
+
+void prenorm_blas_close(void *handle) { destroy(handle); }

@@ -1,0 +1,78 @@
+//go:build gpu
+
+package cuda
+
+import (
+	_ "embed" // the PTX files
+	"fmt"
+	"math"
+
+	"prenorm/kernels"
+)
+
+//go:embed elementwise.ptx
+var elementwisePTX string
+
+var elementwise = &module{"elementwise", elementwisePTX}
+
+func init() {
+	enter(planFill, bindFill)
+	enterPlain(func(b *builder, _ kernels.Add, a kernels.Args) {
+		n := a.Out[0].Len()
+		b.elements(elementwise, "add", n, a.Out[0], a.In[0], a.In[1], n)
+	})
+	enterPlain(func(b *builder, c kernels.Scale, a kernels.Args) {
+		n := a.Out[0].Len()
+		b.elements(elementwise, "scale", n, a.Out[0], a.In[0], float32(c.Factor), n)
+	})
+	enter(planSoftcap, func(b *builder, c kernels.Softcap, a kernels.Args, _ none) {
+		n := a.Out[0].Len()
+		b.elements(elementwise, "softcap", n, a.Out[0], a.In[0], float32(c.Cap), n)
+	})
+	enterPlain(func(b *builder, _ kernels.AddBias, a kernels.Args) {
+		n := a.Out[0].Len()
+		b.elements(elementwise, "addbias", n, a.Out[0], a.In[0], a.In[1], a.In[1].Len(), n)
+	})
+}
+
+func planSoftcap(c kernels.Softcap, _ kernels.Args, _ *scratch) (none, error) {
+	if !(c.Cap > 0) {
+		return none{}, fmt.Errorf("softcap: cap %g must be above 0", c.Cap)
+	}
+	return none{}, nil
+}
+
+// planFill returns the bits of one element.
+func planFill(c kernels.Fill, a kernels.Args, _ *scratch) (uint64, error) {
+	whole := func(bits int) error {
+		if limit := math.Ldexp(1, bits); c.Value != math.Trunc(c.Value) || c.Value < -limit || c.Value >= limit {
+			return fmt.Errorf("fill: %v cannot hold %g", a.Out[0].DType, c.Value)
+		}
+		return nil
+	}
+	switch a.Out[0].DType {
+	case kernels.F64:
+		return math.Float64bits(c.Value), nil
+	case kernels.BF16:
+		return uint64(bfloat16(float32(c.Value))), nil
+	case kernels.I32:
+		return uint64(uint32(int32(c.Value))), whole(31)
+	case kernels.I8:
+		return uint64(uint8(int8(c.Value))), whole(7)
+	}
+	return uint64(math.Float32bits(float32(c.Value))), nil
+}
+
+// bfloat16 is the nearest bfloat16 to x, ties to even; a NaN stays one.
+func bfloat16(x float32) uint16 {
+	bits := math.Float32bits(x)
+	if x != x {
+		return 0x7fc0
+	}
+	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
+}
+
+func bindFill(b *builder, _ kernels.Fill, a kernels.Args, bits uint64) {
+	n := a.Out[0].Len()
+	b.elements(elementwise, fmt.Sprint("fill_", a.Out[0].DType.Size()), n, a.Out[0], bits, n)
+}

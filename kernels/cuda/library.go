@@ -1,0 +1,36 @@
+//go:build gpu
+
+package cuda
+
+/*
+#cgo LDFLAGS: -ldl
+#include <cuda.h>
+#include "load.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// available says why there is no CUDA driver to use, nil when there is one.
+func available() error {
+	var text *C.char
+	switch status := C.prenorm_cuda_status(&text); {
+	case status < 0:
+		return fmt.Errorf("cuda: no NVIDIA driver: %s (install it, name its libcuda.so.1 in PRENORM_LIBCUDA, or use the device cpu)", C.GoString(text))
+	case status != 0:
+		return fmt.Errorf("cuda: the NVIDIA driver found no usable GPU: cuInit returns error %d (see nvidia-smi, or use the device cpu)", int(status))
+	}
+	return nil
+}
+
+// hostAlloc allocates page-locked host memory, which cu cannot. [cu.MemFreeHost] frees it.
+func hostAlloc(bytes int) ([]byte, error) {
+	var p unsafe.Pointer
+	if r := C.cuMemHostAlloc(&p, C.size_t(bytes), 0); r != 0 {
+		return nil, fmt.Errorf("cuda: cuMemHostAlloc of %d bytes: error %d", bytes, int(r))
+	}
+	return unsafe.Slice((*byte)(p), bytes), nil
+}

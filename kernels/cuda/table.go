@@ -1,0 +1,157 @@
+//go:build gpu
+
+package cuda
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"prenorm/kernels"
+)
+
+// entry is what the table holds for one kernel.
+type entry struct {
+	plan func(c kernels.Call, a kernels.Args, s *scratch) (any, error)
+	bind func(b *builder, c kernels.Call, a kernels.Args, plan any)
+}
+
+// table holds the kernels by name. The init function of each family's file enters its own.
+var table = map[string]entry{}
+
+// enter adds a call to the table. plan takes the workspace and what it returns is handed to bind; it is run without memory to measure, and
+// once more to bind. bind adds the launches.
+func enter[C kernels.Call, P any](plan func(c C, a kernels.Args, s *scratch) (P, error), bind func(b *builder, c C, a kernels.Args, p P)) {
+	var zero C
+	if _, taken := table[zero.Kernel()]; taken {
+		panic("cuda: kernel entered twice: " + zero.Kernel())
+	}
+	table[zero.Kernel()] = entry{
+		plan: func(call kernels.Call, a kernels.Args, s *scratch) (any, error) {
+			c, ok := call.(C)
+			if !ok {
+				return nil, fmt.Errorf("no kernel %q as %T (it is a %T)", call.Kernel(), call, c)
+			}
+			return plan(c, a, s)
+		},
+		bind: func(b *builder, c kernels.Call, a kernels.Args, p any) { bind(b, c.(C), a, p.(P)) },
+	}
+}
+
+// none is the plan of a call that wants no workspace.
+type none struct{}
+
+// enterPlain adds a call that wants no workspace and has no rules beyond its shapes.
+func enterPlain[C kernels.Call](bind func(b *builder, c C, a kernels.Args)) {
+	enter(func(C, kernels.Args, *scratch) (none, error) { return none{}, nil },
+		func(b *builder, c C, a kernels.Args, _ none) { bind(b, c, a) })
+}
+
+// bad is the address at which kernels of this call report an index that is out of range.
+func (b *builder) bad(what string, limit int, rest string) uintptr {
+	at, err := b.device.faults.word(faultKind{kernel: b.program.call.Kernel(), what: what, limit: limit, rest: rest})
+	if b.err == nil {
+		b.err = err
+	}
+	return at
+}
+
+// lookup finds the call's entry and checks shapes and types.
+func lookup(c kernels.Call, a kernels.Args) (entry, error) {
+	if c == nil {
+		return entry{}, fmt.Errorf("cuda: no call given")
+	}
+	e, ok := table[c.Kernel()]
+	if !ok {
+		return entry{}, fmt.Errorf("cuda: no kernel %q (have %s)", c.Kernel(), strings.Join(slices.Sorted(maps.Keys(table)), ", "))
+	}
+	if err := kernels.Check(c, a); err != nil {
+		return entry{}, fmt.Errorf("cuda: %w", err)
+	}
+	if err := savedStatistics(c, a); err != nil {
+		return entry{}, fmt.Errorf("cuda: %w", err)
+	}
+	if _, ok := c.(kernels.Fill); ok {
+		return e, nil
+	}
+	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
+		if v.DType != kernels.F32 && v.DType != kernels.I32 {
+			return entry{}, fmt.Errorf("cuda: %s: a view is %v, the cuda backend computes in f32 only (the ref backend serves f64)", c.Kernel(), v)
+		}
+	}
+	return e, nil
+}
+
+// savedStatistics wants the saved views of a backward call to be those of its forward call, or none.
+func savedStatistics(c kernels.Call, a kernels.Args) error {
+	if len(a.Saved) == 0 {
+		return nil
+	}
+	var forward kernels.Call
+	inputs := 3
+	switch c := c.(type) {
+	case kernels.RMSNormGrad:
+		forward, inputs = kernels.RMSNorm(c), 2
+	case kernels.LayerNormGrad:
+		forward = kernels.LayerNorm(c)
+	case kernels.AttentionGrad:
+		forward = kernels.Attention(c)
+	default:
+		return nil
+	}
+	_, want, err := forward.Infer(a.In[:inputs])
+	if err != nil {
+		return err
+	}
+	same := func(v, w kernels.View) bool { return v.DType == w.DType && slices.Equal(v.Shape, w.Shape) }
+	if !slices.EqualFunc(a.Saved, want, same) {
+		return fmt.Errorf("%s: saved statistics are %v, wants %v as %s saves them, or none", c.Kernel(), a.Saved, want, forward.Kernel())
+	}
+	return nil
+}
+
+// checkMemory wants each view to lie on the device, aligned to its elements, and no two to share memory where the call does not allow it.
+func checkMemory(c kernels.Call, a kernels.Args) error {
+	read := slices.Concat(a.In, a.Saved)
+	written := slices.Concat(a.Out, a.Aux)
+	for _, v := range slices.Concat(written, read) {
+		if v.Bytes() > 0 && v.Dev == 0 {
+			return fmt.Errorf("cuda: %s: view %v has no device memory", c.Kernel(), v)
+		}
+		if v.Dev%uintptr(v.DType.Size()) != 0 {
+			return fmt.Errorf("cuda: %s: view %v at %#x is not aligned to its elements", c.Kernel(), v, v.Dev)
+		}
+	}
+	written = append(written, a.Work)
+	for i, w := range written {
+		for j, in := range read {
+			whole := i < len(a.Out) && w.Dev == in.Dev
+			if overlap(w, in) && !(whole && inPlace(c, i, j)) {
+				return fmt.Errorf("cuda: %s: written view %d %v shares memory with input %d %v, which this call does not allow", c.Kernel(), i, w, j, in)
+			}
+		}
+		for j, other := range written[:i] {
+			if overlap(w, other) {
+				return fmt.Errorf("cuda: %s: written views %d %v and %d %v share memory", c.Kernel(), j, other, i, w)
+			}
+		}
+	}
+	return nil
+}
+
+// inPlace says whether output i of a call may be the memory of input j.
+func inPlace(c kernels.Call, i, j int) bool {
+	switch c := c.(type) {
+	case kernels.InPlacer:
+		return i == 0 && slices.Contains(c.InPlace(), j)
+	case kernels.AdamW, kernels.SGD, kernels.Fill:
+		return i == j
+	}
+	return false
+}
+
+// overlap says whether two views have a byte in common.
+func overlap(v, w kernels.View) bool {
+	return v.Dev != 0 && w.Dev != 0 && v.Bytes() > 0 && w.Bytes() > 0 && v.Dev < w.Dev+uintptr(w.Bytes()) && w.Dev < v.Dev+uintptr(v.Bytes())
+}

@@ -1,0 +1,27 @@
+//go:build gpu
+
+// One jump through a slot for every CUDA function that the program names; load.c fills the slots.
+
+.macro trampoline name
+	.text
+	.globl \name
+	.type \name, %function
+\name:
+	adrp x16, slot_\name
+	ldr x16, [x16, #:lo12:slot_\name]
+	br x16
+	.data
+slot_\name:
+	.quad prenorm_cuda_absent
+.endm
+
+	.data
+	.balign 8
+	.globl prenorm_cuda_slots
+	.hidden prenorm_cuda_slots
+prenorm_cuda_slots:
+
+#define SYMBOL(name) trampoline name
+#include "symbols.inc"
+
+	.section .note.GNU-stack, "", %progbits
