@@ -148,9 +148,18 @@ func shifted(in []kernels.View) []kernels.View {
 // TestLargeProblems holds calls of many tasks against the reference on every tier, and wants the same bits from every number of workers and
 // wherever the inputs lie.
 func TestLargeProblems(t *testing.T) {
+	all := problems(rand.New(rand.NewPCG(1, 2)))
+	var wants [][]kernels.View
+	for _, p := range all {
+		want, err := launch(ref.New(), p.call, p.in)
+		if err != nil {
+			t.Fatalf("%s: reference: %v", p.call.Kernel(), err)
+		}
+		wants = append(wants, want)
+	}
 	results := map[string][][]kernels.View{}
 	for _, level := range tiers() {
-		t.Run(level.name, func(t *testing.T) { results[level.name] = largeProblems(t, level) })
+		t.Run(level.name, func(t *testing.T) { results[level.name] = largeProblems(t, level, all, wants) })
 	}
 	for i := range results["avx512"] {
 		for o, v := range results["avx512"][i] {
@@ -162,19 +171,15 @@ func TestLargeProblems(t *testing.T) {
 }
 
 // largeProblems returns every problem's outputs.
-func largeProblems(t *testing.T, level *tier) (all [][]kernels.View) {
+func largeProblems(t *testing.T, level *tier, all []problem, wants [][]kernels.View) (results [][]kernels.View) {
 	var backends []*Backend
 	for _, n := range []int{1, 2, 3, 5} {
 		b := newBackend(n, level)
 		defer func() { _ = b.Close() }()
 		backends = append(backends, b)
 	}
-	for _, p := range problems(rand.New(rand.NewPCG(1, 2))) {
+	for at, p := range all {
 		name := fmt.Sprintf("%s %+v %v", p.call.Kernel(), p.call, p.in)
-		want, err := launch(ref.New(), p.call, p.in)
-		if err != nil {
-			t.Fatalf("%s: reference: %v", name, err)
-		}
 		var first []kernels.View
 		for i, b := range backends {
 			in := p.in
@@ -186,8 +191,8 @@ func largeProblems(t *testing.T, level *tier) (all [][]kernels.View) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if i == 0 {
-				first, all = got, append(all, got)
-				compare(t, name, got, want, p.inner)
+				first, results = got, append(results, got)
+				compare(t, name, got, wants[at], p.inner)
 				continue
 			}
 			for o := range got {
@@ -197,7 +202,7 @@ func largeProblems(t *testing.T, level *tier) (all [][]kernels.View) {
 			}
 		}
 	}
-	return all
+	return results
 }
 
 // compare allows errors of a few roundings, growing with the root of the length of the sums, relative to the largest element.

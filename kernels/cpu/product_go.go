@@ -14,8 +14,13 @@ func goTiles(inRows bool) []tileFunc {
 			m.x = unsafe.Slice(a, (rows-1)*m.row+(k-1)*m.col+1)
 			y, z := unsafe.Slice(b, (k-1)*ldb+n), unsafe.Slice(c, (rows-1)*ldc+n)
 			if rows == 4 && n == 4 {
-				tile4x2(k, m, y, ldb, z, ldc, add)
-				tile4x2(k, m, y[2:], ldb, z[2:], ldc, add)
+				for j := 0; j < 4; j += 2 {
+					if inRows {
+						tileRows4x2(k, m.x, lda, y[j:], ldb, z[j:], ldc, add)
+					} else {
+						tileColumns4x2(k, m.x, lda, y[j:], ldb, z[j:], ldc, add)
+					}
+				}
 				return
 			}
 			tileEdge(rows, k, m, y, ldb, z, ldc, n, add)
@@ -43,29 +48,52 @@ func put(c []float32, at int, v float32, add int) {
 	c[at] = v
 }
 
-// tile4x2 keeps 4 x 2 elements in registers, which is what most processors have room for.
-func tile4x2(k int, a strided, b []float32, ldb int, c []float32, ldc, add int) {
-	a0, a1, a2, a3 := a.x, a.x[a.row:], a.x[2*a.row:], a.x[3*a.row:]
+// tileRows4x2 keeps 4 x 2 elements in registers, which is what most processors have room for.
+func tileRows4x2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc, add int) {
+	a0, a1, a2, a3 := a[:k], a[lda:][:k], a[2*lda:][:k], a[3*lda:][:k]
+	var c00, c01, c10, c11, c20, c21, c30, c31 float32
+	at := 0
+	for p, x := range a0 {
+		y := b[at : at+2 : at+2]
+		y0, y1 := y[0], y[1]
+		c00 += x * y0
+		c01 += x * y1
+		x = a1[p]
+		c10 += x * y0
+		c11 += x * y1
+		x = a2[p]
+		c20 += x * y0
+		c21 += x * y1
+		x = a3[p]
+		c30 += x * y0
+		c31 += x * y1
+		at += ldb
+	}
+	put4x2(c, ldc, add, c00, c01, c10, c11, c20, c21, c30, c31)
+}
+
+// tileColumns4x2 is the same for A in columns.
+func tileColumns4x2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc, add int) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 float32
 	at, bt := 0, 0
 	for range k {
-		y := b[bt : bt+2 : bt+2]
-		y0, y1 := y[0], y[1]
-		x := a0[at]
-		c00 += x * y0
-		c01 += x * y1
-		x = a1[at]
-		c10 += x * y0
-		c11 += x * y1
-		x = a2[at]
-		c20 += x * y0
-		c21 += x * y1
-		x = a3[at]
-		c30 += x * y0
-		c31 += x * y1
-		at += a.col
+		x, y := a[at:at+4:at+4], b[bt:bt+2:bt+2]
+		x0, x1, x2, x3, y0, y1 := x[0], x[1], x[2], x[3], y[0], y[1]
+		c00 += x0 * y0
+		c01 += x0 * y1
+		c10 += x1 * y0
+		c11 += x1 * y1
+		c20 += x2 * y0
+		c21 += x2 * y1
+		c30 += x3 * y0
+		c31 += x3 * y1
+		at += lda
 		bt += ldb
 	}
+	put4x2(c, ldc, add, c00, c01, c10, c11, c20, c21, c30, c31)
+}
+
+func put4x2(c []float32, ldc, add int, c00, c01, c10, c11, c20, c21, c30, c31 float32) {
 	put(c, 0, c00, add)
 	put(c, 1, c01, add)
 	put(c, ldc, c10, add)

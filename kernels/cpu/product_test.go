@@ -155,6 +155,8 @@ func TestProductBits(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(9, 10))
+	noise := random(r, 1<<20)
+	piece := func(n int) []float32 { return noise[r.IntN(len(noise)-n):][:n] }
 	for range 1500 {
 		c := kernels.MatMul{TransA: r.IntN(2) == 0, TransB: r.IntN(2) == 0, Accumulate: r.IntN(2) == 0}
 		size := func(limit int) int { return int(math.Exp(r.Float64()*math.Log(float64(limit)))) + r.IntN(2) }
@@ -162,7 +164,7 @@ func TestProductBits(t *testing.T) {
 		if r.IntN(8) == 0 {
 			k = 256 * (1 + r.IntN(3)) // rows that are packed
 		}
-		x, w, before := random(r, m*k), random(r, n*k), random(r, m*n)
+		x, w, before := piece(m*k), piece(n*k), piece(m*n)
 		a := kernels.Args{In: []kernels.View{kernels.HostView(x, m, k), kernels.HostView(w, k, n)}}
 		if c.TransA {
 			a.In[0].Shape = []int{k, m}
