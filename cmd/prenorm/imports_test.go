@@ -71,7 +71,6 @@ var outside = map[string]string{
 	"github.com/chewxy/hm":                   "model/op model/graph model/exec",
 	"gonum.org/v1/gonum/graph/...":           "model/op model/graph model/exec",
 	"gorgonia.org/cu/...":                    "kernels/cuda",
-	"gonum.org/v1/gonum/blas/...":            "kernels/cpu",
 	"go.yaml.in/yaml/v3":                     "configs",
 	"github.com/agnivade/levenshtein":        "configs/problem data/token",
 	"github.com/edsrzf/mmap-go":              "data/shard",

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	_ "prenorm/kernels/cpu"
+	_ "prenorm/kernels/cuda" // empty without the tag gpu
 	_ "prenorm/kernels/ref"
 )
 
