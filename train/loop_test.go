@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"prenorm/data"
 	"prenorm/kernels/cpu"
 	"prenorm/model"
+	"prenorm/train/metrics"
 )
 
 // tinyJob trains a model of a few thousand parameters on text of its own, with every source of randomness in use.
@@ -122,4 +124,48 @@ func firstDifference(have, want string) string {
 		}
 	}
 	return ""
+}
+
+// TestRecords holds the measurements of a run against what its configuration says of them: warm-up and course of the learning rate, tokens,
+// and which steps are measured, evaluated and sampled.
+func TestRecords(t *testing.T) {
+	j := tinyJob(t)
+	j.Train.Schedule = Schedule{Kind: "linear", Warmup: 3, Min: 0.5}
+	be := cpu.New(1)
+	defer be.Close()
+	if _, err := Run(context.Background(), be, j); err != nil {
+		t.Fatal(err)
+	}
+	records, err := metrics.Read(filepath.Join(j.Dir, MetricsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lr := []float64{1. / 3, 2. / 3, 1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5}
+	var trained int
+	var evaluated, sampled []int64
+	for _, r := range records {
+		switch r := r.(type) {
+		case metrics.Train:
+			if want := lr[r.Step-1] * j.Train.Optimizer.LR; math.Abs(float64(r.LR)-want) > 1e-12 {
+				t.Errorf("step %d: learning rate %v, want %v", r.Step, r.LR, want)
+			}
+			if want := r.Step * int64(j.Train.Accumulate*j.Train.Batch*j.Model.Context); r.Tokens != want {
+				t.Errorf("step %d: %d tokens, want %d", r.Step, r.Tokens, want)
+			}
+			trained++
+		case metrics.Eval:
+			evaluated = append(evaluated, r.Step)
+			if p := float64(r.Perplexity); math.Abs(p-math.Exp(float64(r.Loss))) > 1e-9*p || math.Abs(float64(r.BitsPerByte)-float64(r.Loss)/math.Ln2) > 1e-9 {
+				t.Errorf("step %d: %+v does not fit itself for a tokenizer of bytes", r.Step, r)
+			}
+		case metrics.Sample:
+			sampled = append(sampled, r.Step)
+			if !strings.HasPrefix(r.Text, "line") {
+				t.Errorf("step %d: sample %q does not begin with the prompt", r.Step, r.Text)
+			}
+		}
+	}
+	if trained != 13 || fmt.Sprint(evaluated, sampled) != "[5 10 13] [6 12 13]" {
+		t.Errorf("%d steps measured, evaluated %v, sampled %v", trained, evaluated, sampled)
+	}
 }
