@@ -3,6 +3,7 @@ package configs
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,5 +53,31 @@ func TestDefaultsAreValid(t *testing.T) {
 		if d := Diff(Default().Resolved(), l.Run); len(d) > 0 {
 			t.Errorf("%q: %v", src, d)
 		}
+	}
+}
+
+// TestAllowedWords wants the words of every key that has a rule for them, and no others to be taken.
+func TestAllowedWords(t *testing.T) {
+	restricted := 0
+	for _, k := range Describe() {
+		if k.Type != "text" {
+			if k.Allowed != nil {
+				t.Errorf("%s is a %s with words", k.Key, k.Type)
+			}
+			continue
+		}
+		if k.Allowed == nil {
+			if !slices.Contains([]string{"name", "init_from", "data.tokenizer.file", "data.cache", "train.sample.prompt"}, k.Key) {
+				t.Errorf("%s has no list of words", k.Key)
+			}
+			continue
+		}
+		restricted++
+		if !slices.Contains(k.Allowed, k.Default) {
+			t.Errorf("%s: the default %s is not among %v", k.Key, k.Default, k.Allowed)
+		}
+	}
+	if restricted < 15 {
+		t.Errorf("%d keys have words", restricted)
 	}
 }

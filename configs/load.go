@@ -19,6 +19,7 @@ type Loaded struct {
 	Header string // the comment lines that the file begins with, without their marks: what the run is and needs
 	file   string
 	places map[string]place
+	ruled  map[string]bool // keys whose values follow from others by a rule
 }
 
 // Load reads a run file and applies the arguments of --set ("key=value") in their order, the later ones winning. A path without folder and
@@ -29,6 +30,12 @@ func Load(path string, sets []string) (*Loaded, error) {
 	if err == nil {
 		return Parse(path, src, sets)
 	}
+	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() { // a folder may have a preset's name
+		err = fmt.Errorf("%s is a folder: %w", path, fs.ErrNotExist)
+		if _, ok := Preset(path); !ok {
+			return nil, fmt.Errorf("reading the run file: %s is a folder (a path to a .yaml file, or a preset: %s)", path, strings.Join(Presets(), ", "))
+		}
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading the run file: %w", err)
 	}
@@ -37,7 +44,7 @@ func Load(path string, sets []string) (*Loaded, error) {
 			return Parse(path+".yaml", src, sets)
 		}
 		if near := problem.Closest(path, Presets()); near != "" {
-			return nil, fmt.Errorf("no run file and no preset %s (did you mean %s?): %w", path, near, fs.ErrNotExist)
+			return nil, fmt.Errorf("no run file and no preset %s (did you mean %s?)", path, near)
 		}
 	}
 	return nil, fmt.Errorf("reading the run file: %w (a path to a .yaml file, or a preset: %s)", err, strings.Join(Presets(), ", "))
@@ -66,7 +73,7 @@ func Parse(name string, src []byte, sets []string) (*Loaded, error) {
 	for _, argument := range sets {
 		d.applySet(reflect.ValueOf(&run).Elem(), argument)
 	}
-	l := &Loaded{run, header(src), name, d.places}
+	l := &Loaded{Run: run, Header: header(src), file: name, places: d.places, ruled: map[string]bool{}}
 	if bad == nil {
 		for _, p := range run.Problems() {
 			if !d.broken[p.Key] {
@@ -78,7 +85,28 @@ func Parse(name string, src []byte, sets []string) (*Loaded, error) {
 		return nil, err
 	}
 	l.Run = run.Resolved()
+	for _, c := range Diff(run, l.Run) {
+		l.ruled[c.Key] = true
+	}
 	return l, nil
+}
+
+// Given reports whether the file or --set gives the key.
+func (l *Loaded) Given(key string) bool {
+	_, given := l.places[key]
+	return given
+}
+
+// KeepRuled takes over, from the run that this one goes on with, the keys that are left to a rule, such as a warmup of a tenth of the steps:
+// what the rule gave at the run's start holds for all of it. Rules that the outcome breaks come back as one [*Error].
+func (l *Loaded) KeepRuled(old Run) error {
+	from := leavesOf(reflect.ValueOf(old), "")
+	for i, to := range leavesOf(reflect.ValueOf(&l.Run).Elem(), "") {
+		if l.ruled[to.key] {
+			to.value.Set(from[i].value)
+		}
+	}
+	return l.Locate(l.Run.Problems())
 }
 
 // YAML writes the resolved run; see [Run.YAML].

@@ -120,9 +120,10 @@ func TestWarnings(t *testing.T) {
 	}{
 		{src: "train:\n  steps: 200\n"},
 		{"train:\n  steps: 100\n  eval: {every: 250}\ncheckpoint: {every: 101}\n", []string{"train.sample.every=300"}, []string{
+			"run.yaml: train.eval.every (250), train.sample.every (300) and checkpoint.every (101) are longer than the run of 100 steps, so these happen at the end only",
+		}},
+		{"train:\n  steps: 100\n  eval: {every: 250}\n", nil, []string{
 			"run.yaml:3: train.eval.every: 250 is longer than the run of 100 steps, so it happens at the end only",
-			"run.yaml:4: checkpoint.every: 101 is longer than the run of 100 steps, so it happens at the end only",
-			"--set train.sample.every=300: 300 is longer than the run of 100 steps, so it happens at the end only",
 		}},
 		{"train:\n  optimizer: {kind: sgd, betas: [0.9, 0.99], momentum: 0.9}\ndata: {tokenizer: {kind: char, vocab: 5000}}", nil, []string{
 			"run.yaml:2: train.optimizer.betas: is not used with optimizer kind sgd",
@@ -145,5 +146,43 @@ func TestNeedsData(t *testing.T) {
 	err = l.NeedsData()
 	if want := `run.yaml:2: data.train: names no text (a file, glob, folder or "-"; --set data.train=PATH)`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestKeepRuled takes over what a rule gave at a run's start, and nothing that was given.
+func TestKeepRuled(t *testing.T) {
+	old, err := Parse("run.yaml", []byte("train: {steps: 400}\nmodel: {kv_heads: 2, ffn: 96}\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		src  string
+		want string // keys that differ
+	}{
+		{"model: {kv_heads: 2, ffn: 96}", "train.steps"},
+		{"model: {kv_heads: 0, ffn: 64}", "model.ffn train.steps"},
+		{"train: {schedule: {warmup: 41}}", "train.steps train.schedule.warmup"},
+	} {
+		l, err := Parse("run.yaml", []byte(c.src), []string{"train.steps=440"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.KeepRuled(old.Run); err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, d := range Diff(old.Run, l.Run) {
+			keys = append(keys, d.Key)
+		}
+		if got := strings.Join(keys, " "); got != c.want {
+			t.Errorf("%s: %s differ, want %s", c.src, got, c.want)
+		}
+	}
+	short, err := Parse("run.yaml", nil, []string{"train.steps=30"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := short.KeepRuled(old.Run); err == nil || !strings.Contains(err.Error(), "train.schedule.warmup: 40 leaves none of 30 steps") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,42 +1,64 @@
 package configs
 
-import "prenorm/configs/problem"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prenorm/configs/problem"
+)
 
 // Warnings returns what is allowed and yet probably not meant, in the form of [Problem.String].
 func (l *Loaded) Warnings() []string {
 	var w problem.List
-	l.warnIntervals(&w)
+	long := l.longIntervals()
+	if len(long) == 1 {
+		w.Addf(long[0].key, "%d is longer than the run of %d steps, so it happens at the end only", long[0].every, l.Run.Train.Steps)
+	}
 	l.warnUnused(&w)
 	if warmup, steps := l.Run.Train.Schedule.Warmup, l.Run.Train.Steps; 2*warmup > steps {
 		w.Addf("train.schedule.warmup", "%d is more than half of the run's %d steps", warmup, steps)
 	}
+	var lines []string
+	if len(long) > 1 {
+		lines = append(lines, l.foldIntervals(long))
+	}
 	err, ok := l.Locate(w).(*Error)
 	if !ok {
-		return nil
+		return lines
 	}
-	var lines []string
 	for _, p := range err.Problems {
 		lines = append(lines, p.String())
 	}
 	return lines
 }
 
-// warnIntervals names intervals that were given and are longer than the run.
-func (l *Loaded) warnIntervals(w *problem.List) {
+// interval is a key that gives an interval in steps.
+type interval struct {
+	key   string
+	every int
+}
+
+// longIntervals are the intervals that were given and are longer than the run.
+func (l *Loaded) longIntervals() []interval {
 	t := l.Run.Train
-	for _, interval := range []struct {
-		key   string
-		every int
-	}{
+	return slices.DeleteFunc([]interval{
 		{"train.eval.every", t.Eval.Every},
 		{"train.sample.every", t.Sample.Every},
 		{"train.log.every", t.Log.Every},
 		{"checkpoint.every", l.Run.Checkpoint.Every},
-	} {
-		if _, given := l.places[interval.key]; given && interval.every > t.Steps {
-			w.Addf(interval.key, "%d is longer than the run of %d steps, so it happens at the end only", interval.every, t.Steps)
-		}
+	}, func(i interval) bool { return !l.Given(i.key) || i.every <= t.Steps })
+}
+
+// foldIntervals says it of several intervals in one line: a preset that is shortened has many of them.
+func (l *Loaded) foldIntervals(long []interval) string {
+	words := make([]string, len(long))
+	for i, v := range long {
+		words[i] = fmt.Sprintf("%s (%d)", v.key, v.every)
 	}
+	last := len(words) - 1
+	return fmt.Sprintf("%s: %s and %s are longer than the run of %d steps, so these happen at the end only",
+		l.file, strings.Join(words[:last], ", "), words[last], l.Run.Train.Steps)
 }
 
 // warnUnused names keys that were given a value of their own and that the chosen kinds do not read.

@@ -32,7 +32,7 @@ file has otherwise.`,
 		RunE:              f.run,
 	}
 	f.setFlag(cmd)
-	cmd.Flags().BoolVar(&f.keys, "keys", false, "list every key of a run file with its type, default and meaning")
+	cmd.Flags().BoolVar(&f.keys, "keys", false, "list every key of a run file with its type, default, meaning and words")
 	cmd.Flags().BoolVar(&f.presets, "presets", false, "list the run files that are built in")
 	cmd.Flags().StringVar(&f.diff, "diff", "", "show the keys in which this `run file` or preset differs")
 	must(cmd.RegisterFlagCompletionFunc("diff", completeRunFile))
@@ -83,6 +83,9 @@ func (f *configFlags) list(cmd *cobra.Command) {
 	if f.keys {
 		for _, d := range configs.Describe() {
 			fmt.Fprintf(out, "%s: %s (%s)\n    %s\n", d.Key, d.Default, d.Type, d.Doc)
+			if len(d.Allowed) > 0 {
+				fmt.Fprintf(out, "    one of: %s\n", strings.Join(d.Allowed, ", "))
+			}
 		}
 		return
 	}

@@ -72,6 +72,10 @@ func TestVersion(t *testing.T) {
 	if got := versionOf(info); got != " v1.2.3 commit 0123456789ab with changes" {
 		t.Errorf("version %q", got)
 	}
+	info.Main.Version = "v0.0.0-20260102030405-0123456789ab+dirty"
+	if got := versionOf(info); got != " "+info.Main.Version {
+		t.Errorf("the commit is shown twice: %q", got)
+	}
 	if got := versionOf(&debug.BuildInfo{}); got != "" {
 		t.Errorf("version of nothing %q", got)
 	}

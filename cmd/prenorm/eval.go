@@ -3,8 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +16,7 @@ import (
 type evalFlags struct {
 	runFlags
 	windows int
+	invalid string
 	asJSON  bool
 }
 
@@ -26,8 +26,8 @@ func newEval() *cobra.Command {
 		Use:   "eval RUN [TEXT...]",
 		Short: "measure the loss of a trained model on a text",
 		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input. Without a text it is the run's own validation
-text, read as in training, and the figures are those that training printed. Every token but the first is predicted once, from what comes
-before it in its window of context tokens.
+text, and the figures are those that training printed: its tokens lie in the run's folder, and neither the text nor the folder's place is
+needed. Every token but the first is predicted once, from what comes before it in its window of context tokens.
 
 Perplexities of models with different tokenizers cannot be compared; bits a byte can.`,
 		Example: `  prenorm eval runs/quickstart
@@ -37,8 +37,10 @@ Perplexities of models with different tokenizers cannot be compared; bits a byte
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
 	}
 	cmd.Flags().IntVar(&f.windows, "windows", 0, "read only so many windows, evenly spread over the text, 0 = all (without a text: as in training)")
+	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "", "what happens to text that is not UTF-8: `fail|replace` (by U+FFFD; default as the run did)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	f.deviceFlags(cmd)
+	must(cmd.RegisterFlagCompletionFunc("invalid-utf8", cobra.FixedCompletions([]string{"fail", "replace"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
@@ -57,15 +59,20 @@ type evalRecord struct {
 	Loss        metrics.Float `json:"loss"` // nats a token
 	Perplexity  metrics.Float `json:"perplexity"`
 	BitsPerByte metrics.Float `json:"bits_per_byte"`
-	Predicted   int64         `json:"predicted"` // tokens that the loss is the mean over
-	Tokens      int64         `json:"tokens"`    // of the text
-	Bytes       int64         `json:"bytes"`     // of the text
-	Documents   int           `json:"documents"`
+	Predicted   int64         `json:"predicted"`           // tokens that the loss is the mean over
+	Tokens      int64         `json:"tokens"`              // of the text
+	Bytes       int64         `json:"bytes"`               // of the text
+	Documents   int           `json:"documents,omitempty"` // 0 where it is not known: the run's own text from standard input, of a tokenizer without separator
 }
 
 func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err error) {
 	if f.windows < 0 {
 		return wrongUsage(cmd, "--windows %d: wants 0 or more", f.windows)
+	}
+	if changed := cmd.Flags().Changed("invalid-utf8"); changed && f.invalid != "fail" && f.invalid != "replace" {
+		return wrongUsage(cmd, "--invalid-utf8 %q: wants fail or replace", f.invalid)
+	} else if changed && len(texts) == 0 {
+		return wrongUsage(cmd, "--invalid-utf8 is for texts that are named; the run's own validation text was read in training")
 	}
 	t, err := f.open(cmd, path)
 	if err != nil {
@@ -75,12 +82,15 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	windows := f.windows
 	var text *evalText
 	if len(texts) > 0 {
+		if f.invalid != "" {
+			t.run.Data.Invalid = f.invalid
+		}
 		text, err = t.encode(cmd, texts, windows)
 	} else {
 		if !cmd.Flags().Changed("windows") {
 			windows = t.run.Train.Eval.Windows
 		}
-		text, err = t.validation(cmd)
+		text, err = t.validation()
 	}
 	if err != nil {
 		return err
@@ -102,9 +112,12 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 
 // encode reads texts that the command line names.
 func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) (*evalText, error) {
+	if slices.Contains(texts, "-") {
+		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
+	}
 	text, err := dataset.EncodeFiles(t.tokenizer, texts, t.run.Data.Invalid, cmd.InOrStdin())
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{ofTrained(err)}
 	}
 	split := dataset.Split{Documents: text.Documents, Bytes: text.Bytes, Tokens: text.IDs.Len()}
 	rows := (split.Tokens-2)/int64(t.run.Model.Context) + 1
@@ -113,29 +126,6 @@ func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) (*eval
 	}
 	size := int(max(1, min(rows, int64(t.run.Train.Batch)))) // no larger than the text fills
 	return &evalText{text.IDs, split, size, func() error { return nil }}, nil
-}
-
-// validation opens the run's own validation text: the tokens in the run's folder where they are, else the text anew.
-func (t *trained) validation(cmd *cobra.Command) (*evalText, error) {
-	options := dataset.Options{Dir: t.run.Data.Cache, Stdin: cmd.InOrStdin(), Tokenizer: t.tokenizer}
-	remove := func() error { return nil }
-	switch root := filepath.Dir(t.dir); {
-	case options.Dir != "":
-	case filepath.Base(root) == train.CheckpointFolder:
-		options.Dir = filepath.Join(filepath.Dir(root), "data")
-	default: // a checkpoint that was moved out of its run
-		dir, err := os.MkdirTemp("", "prenorm-")
-		if err != nil {
-			return nil, err
-		}
-		options.Dir, remove = dir, func() error { return os.RemoveAll(dir) }
-	}
-	d, err := dataset.Open(t.run.Data, options)
-	if err != nil {
-		err = fmt.Errorf("the run's validation text: %w\nor name a text: prenorm eval %s TEXT", err, shellWord(t.dir))
-		return nil, errors.Join(err, remove())
-	}
-	return &evalText{d.Val, d.Stats.Val, t.run.Train.Batch, func() error { return errors.Join(d.Close(), remove()) }}, nil
 }
 
 func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {

@@ -18,56 +18,61 @@ import (
 )
 
 // prepareFolder makes a run's folder ready for train.Run: it refuses settings that the run in it does not allow, moves that run away where
-// --fresh asks for it, and writes the run file as resolved.
-func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, path, dir string) (err error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("run folder: %w", err)
+// --fresh asks for it, and writes the run file as resolved. It returns what changed within the run.
+func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, source runSource) (changed []configs.Change, err error) {
+	if err := os.MkdirAll(source.dir, 0o777); err != nil {
+		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	lock, err := checkpoint.Lock(dir)
+	lock, err := checkpoint.Lock(source.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	if f.fresh {
-		err = setAside(cmd, dir)
+		err = setAside(cmd, source.dir)
 	} else {
-		err = f.checkRun(cmd, l, path, dir)
+		changed, err = f.checkRun(cmd, l, source)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return shard.WriteFile(filepath.Join(dir, train.ConfigFile), l.YAML())
+	return changed, shard.WriteFile(filepath.Join(source.dir, train.ConfigFile), l.YAML())
 }
 
 // checkRun compares the run in the folder, where there is one, with the run that is asked for.
-func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, path, dir string) error {
+func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runSource) ([]configs.Change, error) {
+	dir := source.dir
 	newest, _, err := checkpoint.Latest(checkpoint.OS, filepath.Join(dir, train.CheckpointFolder))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if newest == "" {
 		if f.resume {
-			return usageError{fmt.Errorf("--resume: %s holds no checkpoint to go on from: name the run's folder with --out, or leave --resume out to start a run", dir)}
+			return nil, usageError{fmt.Errorf("--resume: %s holds no checkpoint to go on from: name the run's folder with --out, or leave --resume out to start a run", dir)}
 		}
-		return nil
+		return nil, nil
 	}
 	file := filepath.Join(newest, train.ConfigFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("the settings of the run in %s: %w", dir, err)
+		return nil, fmt.Errorf("the settings of the run in %s: %w", dir, err)
 	}
 	old, err := configs.Parse(file, text, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := f.compare(cmd, old.Run, l.Run, path, dir); err != nil {
-		return err
+	if err := l.KeepRuled(old.Run); err != nil {
+		return nil, err
+	}
+	changed, err := f.compare(cmd, old.Run, l, source, file)
+	if err != nil {
+		return nil, err
 	}
 	if step := stepOf(newest); step > int64(l.Run.Train.Steps) {
-		return usageError{fmt.Errorf("%s is at step %d already, and train.steps is %d: set it to %d or more, or start anew with --fresh or another --out",
+		return nil, usageError{fmt.Errorf("%s is at step %d already, and train.steps is %d: set it to %d or more, or start anew with --fresh or another --out",
 			dir, step, l.Run.Train.Steps, step)}
 	}
-	return nil
+	return changed, nil
 }
 
 // stepOf is the step of a checkpoint's folder.
@@ -102,14 +107,18 @@ func freedomOf(key string) freedom {
 	return fixed
 }
 
-// compare refuses differences between the folder's run and the new one that nobody asked for, or that cannot be.
-func (f *trainFlags) compare(cmd *cobra.Command, old, run configs.Run, path, dir string) error {
-	var refused, changed []configs.Change
+// namesText says whether a key names text, which training compares itself.
+func namesText(key string) bool { return key == "data.train" || key == "data.val.files" }
+
+// compare refuses differences between the folder's run and the new one that nobody asked for, or that cannot be, and returns the others. The
+// run file in a run's own folder asks, too: it holds what --set changed before the run could save. file is the newest checkpoint's run file.
+func (f *trainFlags) compare(cmd *cobra.Command, old configs.Run, l *configs.Loaded, source runSource, file string) (changed []configs.Change, err error) {
+	var refused []configs.Change
 	stuck := false
-	for _, c := range configs.Diff(old, run) {
+	for _, c := range configs.Diff(old, l.Run) {
 		switch how := freedomOf(c.Key); {
 		case how == free:
-		case how == explicit && f.given(c.Key):
+		case how == explicit && (source.own || f.given(c.Key)):
 			changed = append(changed, c)
 		default:
 			refused = append(refused, c)
@@ -117,28 +126,31 @@ func (f *trainFlags) compare(cmd *cobra.Command, old, run configs.Run, path, dir
 		}
 	}
 	if len(refused) > 0 {
-		return f.refusal(cmd, refused, stuck, path, dir)
+		return nil, f.refusal(cmd, refused, stuck, l, source, file)
 	}
-	for _, c := range changed {
-		note(cmd.OutOrStdout(), "changed: %s from %s → %s", c.Key, c.From, c.To)
-	}
-	return nil
+	return changed, nil
 }
 
 // refusal lists the differences and what can be done.
-func (f *trainFlags) refusal(cmd *cobra.Command, refused []configs.Change, stuck bool, path, dir string) error {
+func (f *trainFlags) refusal(cmd *cobra.Command, refused []configs.Change, stuck bool, l *configs.Loaded, source runSource, file string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s holds a run with other settings:\n", dir)
+	fmt.Fprintf(&b, "%s holds a run with other settings:\n", source.dir)
+	own := programName() + " train " + shellWord(source.dir)
 	for _, c := range refused {
-		source := "file"
-		if f.given(c.Key) {
-			source = "--set"
+		says := "file says"
+		switch {
+		case f.given(c.Key):
+			says = "--set says"
+		case !l.Given(c.Key):
+			says = "the default is"
+		case source.own: // changed by hand
+			own = programName() + " train " + shellWord(file) + " --out " + shellWord(source.dir)
 		}
-		fmt.Fprintf(&b, "  %s: run has %s, %s says %s\n", c.Key, c.From, source, c.To)
+		fmt.Fprintf(&b, "  %s: run has %s, %s %s\n", c.Key, c.From, says, c.To)
 	}
-	fmt.Fprintf(&b, "To go on with the run's own settings:\n  %s train %s --out %s\n", programName(), shellWord(filepath.Join(dir, train.ConfigFile)), shellWord(dir))
+	fmt.Fprintf(&b, "To go on with the run's own settings:\n  %s\n", own)
 	if !stuck {
-		again := commandLine(cmd, path)
+		again := commandLine(cmd, source.path)
 		for _, c := range refused {
 			again += " --set " + shellWord(c.Key+"="+c.To)
 		}

@@ -23,9 +23,15 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		{exitUsage, "trian", "prenorm: there is no command \"trian\" (did you mean train?)\nSee prenorm --help."},
-		{exitUsage, "train", "prenorm: prenorm train takes one run file or preset, such as quickstart, not 0\nSee prenorm train --help."},
+		{exitUsage, "train", "prenorm: prenorm train takes one run file, preset (such as quickstart) or run's folder, not 0\nSee prenorm train --help."},
 		{exitUsage, "train tiny.yaml --stpes 3", "prenorm: unknown flag: --stpes\nSee prenorm train --help."},
-		{exitUsage, "train quikstart", "prenorm: no run file and no preset quikstart (did you mean quickstart?)"},
+		{exitUsage, "train quikstart", "prenorm: no run file and no preset quikstart (did you mean quickstart?)\n"},
+		{exitUsage, "train empty", "prenorm: empty holds no run, as it has no config.yaml"},
+		{exitUsage, "config empty", "prenorm: reading the run file: empty is a folder"},
+		{exitUsage, "completion foo", "prenorm: there is no script for \"foo\" (shells: bash, zsh, fish, powershell)"},
+		{exitUsage, "sample x The rays", "The prompt goes with --prompt:\n  prenorm sample x --prompt 'The rays'"},
+		{exitUsage, "eval x y --invalid-utf8 skip", "--invalid-utf8 \"skip\": wants fail or replace"},
+		{exitUsage, "eval x --invalid-utf8 fail", "--invalid-utf8 is for texts that are named"},
 		{exitUsage, "train nowhere.yaml", "prenorm: reading the run file"},
 		{exitUsage, "train bad.yaml", "bad.yaml:2: model.heads: 5 does not divide width 128 (try 4 or 8)\nbad.yaml:3: model.widht: unknown key (did you mean model.width?)"},
 		{exitUsage, "train tiny.yaml --set trian.steps=3", "--set trian.steps=3: unknown key (did you mean train.steps?)"},
@@ -82,7 +88,7 @@ func TestOtherSettings(t *testing.T) {
 	before := read(t, filepath.Join(run, "config.yaml"))
 	write(t, "other.yaml", strings.NewReplacer("steps: 20", "steps: 22", "every: 5", "every: 6", "keep: 2", "keep: 3").Replace(tiny))
 	r := command("train", "other.yaml").want(t, exitUsage, run+" holds a run with other settings:\n  train.steps: run has 20, file says 22\n  train.eval.every: run has 5, file says 6\nTo go on",
-		"prenorm train "+filepath.Join(run, "config.yaml")+" --out "+run, "prenorm train other.yaml --set train.steps=22 --set train.eval.every=6\n", "--fresh")
+		"settings:\n  prenorm train "+run+"\n", "prenorm train other.yaml --set train.steps=22 --set train.eval.every=6\n", "--fresh")
 	if strings.Contains(r.errOut, "checkpoint") {
 		t.Errorf("checkpoint.keep cannot change the result:\n%s", r.errOut)
 	}
@@ -92,12 +98,14 @@ func TestOtherSettings(t *testing.T) {
 			t.Errorf("%s: offers what cannot be:\n%s", key, r.errOut)
 		}
 	}
-	command("train", "tiny.yaml", "--set", "train.steps=19").want(t, exitUsage, "is at step 20 already, and train.steps is 19")
+	if r := command("train", "tiny.yaml", "--set", "train.steps=19").want(t, exitUsage, "is at step 20 already, and train.steps is 19"); strings.Contains(r.out, "changed:") {
+		t.Errorf("a refused change is announced:\n%s", r.out)
+	}
 	if read(t, filepath.Join(run, "config.yaml")) != before {
 		t.Error("a refused run changed config.yaml")
 	}
 	command("train", "other.yaml", "--set", "train={steps: 22, eval: {every: 6}}", "--set", "name=else", "--out", run).want(t, exitOK,
-		"changed: train.steps from 20 → 22", "resumed from step 20 of 22", "done: step 22 of 22")
+		"changed: train.steps from 20 to 22", "resumed from step 20 of 22", "done: step 22 of 22")
 	// The text may have moved, as training compares the text itself.
 	if err := os.Rename("text.txt", "moved.txt"); err != nil {
 		t.Fatal(err)
@@ -105,7 +113,9 @@ func TestOtherSettings(t *testing.T) {
 	going := []string{"train", filepath.Join(run, "config.yaml"), "--out", run, "--set", "data.train=moved.txt"}
 	command(going...).want(t, exitOK, "changed: data.train", "done: step 22 of 22")
 	write(t, "moved.txt", "another text\n"+read(t, "moved.txt"))
-	command(going...).want(t, exitFailure, "the text is not the one that the run was trained on")
+	if r := command(going...).want(t, exitFailure, "the text is not the one that the run was trained on"); strings.Contains(r.out, "changed:") {
+		t.Errorf("a refused change is announced:\n%s", r.out)
+	}
 }
 
 // TestFresh wants an old run to be kept, twice.

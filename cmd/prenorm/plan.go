@@ -23,8 +23,11 @@ func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan RUN.yaml",
 		Short: "show a run's parameters, memory and arithmetic before it starts",
-		Long: `Show what a run will take, without reading its text: parameters by role, the bytes that training allocates, and the arithmetic. The
-memory is that of the compiled programs, to the byte; what Go's runtime and the text's buffers take comes on top.
+		Long: `Show what a run will take: parameters by role, the bytes that training allocates, and the arithmetic. The memory is that of the compiled
+programs, to the byte; what Go's runtime and the text's buffers take comes on top.
+
+The text is not needed. Only for a tokenizer of kind char it decides the vocabulary: its characters are counted where it is there, and
+else 96 are assumed, which the output says; --set model.vocab=N gives another number.
 
 Floating-point operations are those of matrix products and attention: a multiply-add counts as two, attention as if nothing were masked,
 and the backward pass as computed, without what it computes again.`,
@@ -48,14 +51,11 @@ func (f *planFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	run := l.Run
-	if run.Model.Vocab == 0 {
-		run.Model.Vocab = run.Data.Tokenizer.KnownVocab()
+	vocab, source, err := vocabOf(cmd, l)
+	if err != nil {
+		return err
 	}
-	if run.Model.Vocab == 0 {
-		var p problem.List
-		p.Addf("model.vocab", "0 takes the tokenizer's size, which for kind %s depends on the text, and a plan reads none (give it: --set model.vocab=N)", run.Data.Tokenizer.Kind)
-		return l.Locate(p)
-	}
+	run.Model.Vocab = vocab
 	be, err := openBackend(run.Device, run.Workers, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -65,6 +65,7 @@ func (f *planFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	p.VocabSource = source
 	if f.params {
 		p.Tensors = p.tensors()
 	}
@@ -77,6 +78,9 @@ func (f *planFlags) run(cmd *cobra.Command, path string) error {
 
 func (p *plan) print(w io.Writer, run configs.Run) {
 	fmt.Fprintf(w, "%s, %s\n", run.Name, train.Describe(run.Model, p.Parameters.Total))
+	if p.VocabSource == vocabAssumed {
+		fmt.Fprintf(w, "vocab %d assumed (printable ASCII and line break): the text is not there to count; --set model.vocab=N\n", p.Vocab)
+	}
 	fmt.Fprintln(w, "\nparameters")
 	p.printRoles(w)
 	if p.Tensors != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -135,9 +136,27 @@ func TestPlanVocabulary(t *testing.T) {
 			t.Errorf("%s: vocabulary %d, want %d", kind, p.Vocab, want)
 		}
 	}
-	command("plan", "tiny.yaml", "--set", "data.tokenizer.kind=char").want(t, exitUsage, "tiny.yaml: model.vocab: 0 takes the tokenizer's size", "--set model.vocab=N")
-	if p := planJSON(t, "tiny.yaml", "--set", "data.tokenizer.kind=char", "--set", "model.vocab=65"); p.Vocab != 65 {
-		t.Errorf("vocabulary %d", p.Vocab)
+	command("train", "tiny.yaml", "--set", "data.tokenizer.kind=char", "--set", "train.sample.prompt=1", "--max-seconds", "1e-9").want(t, exitOK, "char tokenizer, 18 ids")
+	write(t, "raw.txt", "ab\xff")
+	for _, c := range []struct {
+		set    string
+		vocab  int
+		source string
+	}{
+		{"data.train=text.txt", 18, vocabText},
+		{"model.vocab=65", 65, vocabGiven},
+		{"data.train=missing.txt", 96, vocabAssumed},
+		{"data.train=-", 96, vocabAssumed},
+		{"data.train=raw.txt", 96, vocabAssumed},
+		{"data.tokenizer.file=" + tokenizerOf(t, filepath.Join("runs", "tiny")), 18, vocabTokenizer},
+	} {
+		if p := planJSON(t, "tiny.yaml", "--set", "data.tokenizer.kind=char", "--set", c.set); p.Vocab != c.vocab || p.VocabSource != c.source {
+			t.Errorf("%s: vocabulary %d (%s), want %d (%s)", c.set, p.Vocab, p.VocabSource, c.vocab, c.source)
+		}
+	}
+	command("plan", "shakespeare-char-cpu").want(t, exitOK, "vocab 96 assumed", "--set model.vocab=N", "in all")
+	if r := command("plan", "tiny.yaml"); strings.Contains(r.out, "assumed") {
+		t.Errorf("the vocabulary is known:\n%s", r.out)
 	}
 }
 
@@ -151,4 +170,14 @@ func TestPlanPresets(t *testing.T) {
 			}
 		}
 	}
+}
+
+// tokenizerOf is the tokenizer file of a run's first checkpoint.
+func tokenizerOf(t *testing.T, run string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(run, "checkpoints", "*", "tokenizer.json"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no tokenizer in %s: %v", run, err)
+	}
+	return found[0]
 }

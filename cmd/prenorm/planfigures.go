@@ -15,14 +15,15 @@ import (
 
 // plan is what a run takes. Its figures come from the code that lays out and compiles what training allocates.
 type plan struct {
-	Name       string     `json:"name"`
-	Device     string     `json:"device"`
-	Vocab      int        `json:"vocab"`
-	Parameters parameters `json:"parameters"`
-	Memory     memory     `json:"memory"`
-	Tokens     tokens     `json:"tokens"`
-	Arithmetic arithmetic `json:"flops"`
-	Tensors    []tensor   `json:"tensors,omitempty"`
+	Name        string     `json:"name"`
+	Device      string     `json:"device"`
+	Vocab       int        `json:"vocab"`
+	VocabSource string     `json:"vocab_source"` // model.vocab, tokenizer, text or assumed
+	Parameters  parameters `json:"parameters"`
+	Memory      memory     `json:"memory"`
+	Tokens      tokens     `json:"tokens"`
+	Arithmetic  arithmetic `json:"flops"`
+	Tensors     []tensor   `json:"tensors,omitempty"`
 
 	table []model.Param
 }

@@ -18,6 +18,7 @@ func readPrompt(cmd *cobra.Command, text, file string) (string, error) {
 	in := cmd.InOrStdin()
 	switch {
 	case text == "-", file == "-":
+		hintTerminal(in, cmd.ErrOrStderr())
 		return readText(in, "standard input")
 	case cmd.Flags().Changed("prompt"):
 		return text, nil

@@ -62,10 +62,10 @@ trained. A run is described by one YAML file; several are built in.`,
 
 // usageTemplate is the part of the help below a command's description.
 const usageTemplate = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
+  {{if eq .Name "completion"}}{{.CommandPath}} SHELL{{else if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
 {{- if .HasAvailableSubCommands}}
 
-Commands:
+{{if eq .Name "completion"}}Shells:{{else}}Commands:{{end}}
 {{- range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}
 {{- if .HasExample}}
@@ -78,24 +78,8 @@ Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 {{- if .HasAvailableSubCommands}}
 
-{{.CommandPath}} COMMAND --help tells more of a command.{{end}}
+{{.CommandPath}} {{if eq .Name "completion"}}SHELL --help tells more of a shell.{{else}}COMMAND --help tells more of a command.{{end}}{{end}}
 `
-
-// addCompletion adds cobra's command with words of this program. It writes to what is root's output at this time.
-func addCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		if c.Name() != "completion" {
-			continue
-		}
-		c.Short = "write a script that completes commands, presets and keys in a shell"
-		c.Long = "Write a script with which a shell completes commands, presets, keys of --set and files."
-		c.Example = `  prenorm completion bash > /etc/bash_completion.d/prenorm
-  source <(prenorm completion zsh)
-  prenorm completion fish > ~/.config/fish/completions/prenorm.fish
-  prenorm completion powershell | Out-String | Invoke-Expression`
-	}
-}
 
 // unknownCommand refuses a word that is no sub-command.
 func unknownCommand(cmd *cobra.Command, args []string) error {

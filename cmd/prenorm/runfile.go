@@ -64,15 +64,6 @@ func (r *runFlags) given(key string) bool {
 	})
 }
 
-// completeKeys completes the key of --set.
-func completeKeys(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var keys []string
-	for _, d := range configs.Describe() {
-		keys = append(keys, cobra.CompletionWithDesc(d.Key+"=", d.Doc))
-	}
-	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-}
-
 // completeRunFile completes presets and YAML files.
 func completeRunFile(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {

@@ -42,7 +42,7 @@ The filters work in the order penalty, temperature, top-k, top-p, min-p.`,
   prenorm sample runs/quickstart --prompt "The" -n 3 --temperature 0.7 --top-k 50
   echo "Light is" | prenorm sample runs/quickstart --stop . --seed 7
   prenorm sample runs/quickstart/checkpoints/step-00000300 --temperature 0   # the likeliest text`,
-		Args: arguments(1, 1, "the folder of a run or of a checkpoint"),
+		Args: sampleArguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	s := cmd.Flags()
@@ -90,13 +90,22 @@ func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 	w := &writer{sampleFlags: f, trained: t, sampler: sampler, prompt: prompt, out: cmd.OutOrStdout()}
 	w.terminal = !f.asJSON && isTerminal(w.out)
 	if w.ids, err = train.PromptIDs(t.tokenizer, prompt); err != nil {
-		return usageError{fmt.Errorf("prompt: %w", err)}
+		return usageError{fmt.Errorf("prompt: %w", ofTrained(err))}
 	}
 	if w.generator, err = sample.New(t.weights, sample.GeneratorOptions{Overflow: f.overflow, Vocab: t.tokenizer.Vocab()}); err != nil {
 		return err
 	}
 	defer w.generator.Free()
 	return w.all(cmd)
+}
+
+// sampleArguments takes one folder, and says where a prompt goes that stands behind it.
+func sampleArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return wrongUsage(cmd, "%s takes one folder, of a run or of a checkpoint. The prompt goes with --prompt:\n  %s sample %s --prompt %s",
+			cmd.CommandPath(), programName(), shellWord(args[0]), shellWord(strings.Join(args[1:], " ")))
+	}
+	return arguments(1, 1, "the folder of a run or of a checkpoint")(cmd, args)
 }
 
 // check refuses what no model would make right.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -80,11 +81,30 @@ func grouped(n int64) string {
 	return s
 }
 
-// programName is how the user started this program, for commands that are suggested: `go run` builds it into a folder of its own.
-func programName() string {
-	dir, file := filepath.Split(os.Args[0])
-	if strings.TrimSuffix(file, ".exe") == "prenorm" && strings.Contains(dir, string(os.PathSeparator)+"go-build") {
+// programName is how the user started this program, for commands that are suggested.
+func programName() string { return nameOf(os.Args[0]) }
+
+// nameOf is the program's name for a user who started it as path: with its folder where it was given one, since the name alone may not be
+// found then. `go run` and `go test` build it into a folder of their own.
+func nameOf(path string) string {
+	dir, file := filepath.Split(path)
+	own := strings.TrimSuffix(file, ".exe") == "prenorm"
+	switch built := strings.Contains(dir, string(os.PathSeparator)+"go-build"); {
+	case built && own:
 		return "go run ./cmd/prenorm"
+	case built || dir == "":
+		return "prenorm"
 	}
-	return "prenorm"
+	return shellWord(path)
+}
+
+// hintTerminal tells someone who is to type a text how to end it; nothing else would show that the program waits.
+func hintTerminal(in io.Reader, notes io.Writer) {
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		key := "Ctrl-D"
+		if runtime.GOOS == "windows" {
+			key = "Ctrl-Z and Enter"
+		}
+		note(notes, "reading from the terminal, end with %s on a new line", key)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"prenorm/configs"
 	"prenorm/data/corpus"
+	"prenorm/kernels"
 	"prenorm/train"
 )
 
@@ -28,18 +30,21 @@ type trainFlags struct {
 func newTrain() *cobra.Command {
 	f := &trainFlags{}
 	cmd := &cobra.Command{
-		Use:   "train RUN.yaml",
+		Use:   "train RUN.yaml | train RUN_FOLDER",
 		Short: "train a model from a run file, or go on with a run that was stopped",
 		Long: `Train a model as a run file or preset says. The run's folder holds its settings, measurements and checkpoints; where it holds a run
 already, training goes on from the newest whole checkpoint, with the same result as if it had never stopped. Settings that would
 change the result must stay as they were, or be changed by --set; the model, the text and the seed cannot change within a run.
 
+A run's folder in place of a run file goes on with that run in it, by its own settings, from any directory where its text is found.
+
 Ctrl-C stops the run after saving it; a second one quits at once. The exit code is then 130.`,
 		Example: `  prenorm train quickstart
   prenorm train quickstart --set data.train=book.txt --set train.steps=1000 --out runs/book
   prenorm train run.yaml --max-seconds 3600        # stop and save after an hour; the same command goes on
+  prenorm train runs/book --set train.steps=2000   # make the run in this folder longer
   prenorm train run.yaml --fresh                   # start anew, keeping the old run in a folder beside`,
-		Args:              arguments(1, 1, "one run file or preset, such as quickstart"),
+		Args:              arguments(1, 1, "one run file, preset (such as quickstart) or run's folder"),
 		ValidArgsFunction: completeRunFile,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
@@ -60,39 +65,72 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	if !(f.maxSeconds >= 0 && f.maxSeconds < 1e9) {
 		return wrongUsage(cmd, "--max-seconds %g: wants a number of seconds from 0 to 1e9", f.maxSeconds)
 	}
-	loaded, err := f.load(cmd, path)
+	source, err := f.source(cmd, path)
+	if err != nil {
+		return err
+	}
+	loaded, err := f.load(cmd, source.file)
 	if err != nil {
 		return err
 	}
 	if err := loaded.NeedsData(); err != nil {
 		return err
 	}
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("runs", loaded.Run.Name)
+	if source.dir == "" {
+		source.dir = filepath.Join("runs", loaded.Run.Name)
 	}
 	be, err := openBackend(loaded.Run.Device, loaded.Run.Workers, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer be.Close()
-	if err := f.prepareFolder(cmd, loaded, path, dir); err != nil {
-		return err
+	return f.train(cmd, be, loaded, source)
+}
+
+// train prepares the folder and trains. A start that fails leaves the folder as it was.
+func (f *trainFlags) train(cmd *cobra.Command, be kernels.Backend, loaded *configs.Loaded, source runSource) error {
+	before := lookAt(source.dir)
+	if f.fresh {
+		before.config = nil // it goes where the old run goes
+	}
+	changed, err := f.prepareFolder(cmd, loaded, source)
+	if err != nil {
+		return errors.Join(err, before.restore())
+	}
+	for _, c := range changed {
+		if !namesText(c.Key) {
+			noteChange(cmd, c)
+		}
 	}
 	job := jobOf(loaded.Run)
-	job.Dir, job.Config = dir, loaded.YAML()
+	job.Dir, job.Config = source.dir, loaded.YAML()
 	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
 	job.MaxTime = time.Duration(f.maxSeconds * float64(time.Second))
+	if slices.Contains(slices.Concat(job.Data.Train, job.Data.Val.Files), "-") {
+		hintTerminal(job.Stdin, cmd.ErrOrStderr())
+	}
 	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
 	defer release()
 	outcome, err := train.Run(ctx, be, job)
+	if err != nil && outcome == (train.Outcome{}) {
+		err = errors.Join(err, before.restore())
+	}
 	if errors.Is(err, corpus.ErrNoText) && loaded.Header != "" {
-		return fmt.Errorf("%w\n%s says of itself:\n  %s", err, path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
+		return fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
 	}
 	if err != nil {
 		return err
 	}
-	return conclude(ctx, cmd, commandLine(cmd, path), dir, loaded.Run, outcome)
+	for _, c := range changed {
+		if namesText(c.Key) { // training has found it to be the same text by now
+			noteChange(cmd, c)
+		}
+	}
+	return conclude(ctx, cmd, commandLine(cmd, source.path), source.dir, loaded.Run, outcome)
+}
+
+func noteChange(cmd *cobra.Command, c configs.Change) {
+	note(cmd.OutOrStdout(), "changed: %s from %s to %s", c.Key, c.From, c.To)
 }
 
 // jobOf copies a run's settings.

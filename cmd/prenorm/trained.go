@@ -19,6 +19,7 @@ import (
 type trained struct {
 	dir       string // the checkpoint's folder
 	step      int64
+	state     []byte // the run's state as JSON
 	run       configs.Run
 	tokenizer token.Tokenizer
 	weights   *model.Weights
@@ -38,7 +39,7 @@ func (r *runFlags) open(cmd *cobra.Command, path string) (*trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trained{dir: dir, step: saved.Step}
+	t := &trained{dir: dir, step: saved.Step, state: saved.State}
 	config, err := configs.Parse(filepath.Join(dir, train.ConfigFile), saved.Files[train.ConfigFile], nil)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // version is one line on this build: the module's version, the commit where it is known, Go and the platform.
@@ -25,8 +26,10 @@ func versionOf(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		text += " " + v
 	}
-	if commit := settings["vcs.revision"]; commit != "" {
-		text += " commit " + commit[:min(len(commit), 12)]
+	// The version that Go makes up for a commit without a tag names the commit, and says "+dirty" of changes.
+	commit := settings["vcs.revision"]
+	if commit = commit[:min(len(commit), 12)]; commit != "" && !strings.Contains(text, commit) {
+		text += " commit " + commit
 		if settings["vcs.modified"] == "true" {
 			text += " with changes"
 		}

@@ -12,6 +12,8 @@ import (
 type Problem struct {
 	Key  string // path of the key inside the component ("norm.eps"); the composing package puts its own path in front
 	What string // the value, the rule and the remedy: "5 does not divide width 128 (try 4 or 8)"
+
+	Allowed []string // the words that the key takes, where it is one of [List.OneOf]
 }
 
 // List collects problems. The zero value is empty and ready.
@@ -19,14 +21,15 @@ type List []Problem
 
 // Addf appends a problem.
 func (l *List) Addf(key, format string, args ...any) {
-	*l = append(*l, Problem{key, fmt.Sprintf(format, args...)})
+	*l = append(*l, Problem{Key: key, What: fmt.Sprintf(format, args...)})
 }
 
 // Under returns the problems with prefix put in front of every key.
 func (l List) Under(prefix string) List {
 	out := make(List, len(l))
 	for i, p := range l {
-		out[i] = Problem{prefix + "." + p.Key, p.What}
+		p.Key = prefix + "." + p.Key
+		out[i] = p
 	}
 	return out
 }
@@ -36,13 +39,14 @@ func (l *List) OneOf(key, value string, allowed ...string) {
 	if slices.Contains(allowed, value) {
 		return
 	}
-	words := strings.Join(allowed, ", ")
+	words, what := strings.Join(allowed, ", "), ""
 	// A short word is near too many others: gpu is no misspelling of cpu.
 	if near := Closest(value, allowed); near != "" && len(value) > 3 {
-		l.Addf(key, "%q is not known (did you mean %s? allowed: %s)", value, near, words)
-		return
+		what = fmt.Sprintf("%q is not known (did you mean %s? allowed: %s)", value, near, words)
+	} else {
+		what = fmt.Sprintf("%q is not known (allowed: %s)", value, words)
 	}
-	l.Addf(key, "%q is not known (allowed: %s)", value, words)
+	*l = append(*l, Problem{key, what, slices.Clone(allowed)})
 }
 
 // Err returns nil for an empty list, else one error with a line for each problem.

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"prenorm/configs"
+	"prenorm/data/shard"
+	"prenorm/train"
+	"prenorm/train/checkpoint"
+)
+
+// runSource is where a run's settings come from and where the run is.
+type runSource struct {
+	path string // as on the command line
+	file string // the run file, or the name of a preset
+	dir  string // the run's folder, "" = runs/NAME
+	own  bool   // the settings are those in the run's own folder
+}
+
+// source tells a run file from a run's folder.
+func (f *trainFlags) source(cmd *cobra.Command, path string) (runSource, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() || slices.Contains(configs.Presets(), path) && !exists(filepath.Join(path, train.ConfigFile)) {
+		return runSource{path: path, file: path, dir: f.out}, nil
+	}
+	config := filepath.Join(path, train.ConfigFile)
+	switch {
+	case exists(filepath.Join(path, "manifest.json")):
+		return runSource{}, wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or start another run from it with --set init_from=%s", path, path)
+	case !exists(config):
+		return runSource{}, wrongUsage(cmd, "%s holds no run, as it has no %s: give a run file, a preset or the folder of a run, such as runs/quickstart", path, train.ConfigFile)
+	case f.out != "":
+		return runSource{}, wrongUsage(cmd, "--out %s: a run's folder goes on in that folder; for another run by its settings give %s", f.out, config)
+	}
+	return runSource{path: path, file: config, dir: filepath.Clean(path), own: true}, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// sight is what a run's folder was before a command.
+type sight struct {
+	dir    string
+	made   []string // the folder and those above it that did not exist, innermost first
+	config []byte   // of the run file as resolved; nil for none
+}
+
+// lookAt looks at a run's folder.
+func lookAt(dir string) sight {
+	s := sight{dir: dir}
+	for at := filepath.Clean(dir); !exists(at); at = filepath.Dir(at) {
+		s.made = append(s.made, at)
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	s.config, _ = os.ReadFile(filepath.Join(dir, train.ConfigFile))
+	return s
+}
+
+// restore brings the folder back to what it was, after a start that failed: the run file as it was, and no folder that this command made
+// and that nothing came into. Another process may have started a run there meanwhile; then all is left to it.
+func (s sight) restore() error {
+	if !exists(s.dir) {
+		return nil
+	}
+	lock, err := checkpoint.Lock(s.dir)
+	if err != nil {
+		return nil
+	}
+	config := filepath.Join(s.dir, train.ConfigFile)
+	now, _ := os.ReadFile(config)
+	if s.config != nil && !bytes.Equal(now, s.config) {
+		return errors.Join(shard.WriteFile(config, s.config), lock.Unlock())
+	}
+	remove := len(s.made) > 0 && nothingIn(s.dir)
+	if err := lock.Unlock(); err != nil || !remove {
+		return err
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("removing the run folder that was not used: %w", err)
+	}
+	for _, above := range s.made[1:] {
+		if os.Remove(above) != nil { // it holds something else by now
+			break
+		}
+	}
+	return nil
+}
+
+// nothingIn says whether a run's folder holds no more than what every start writes: the run file, the lock, empty folders and empty files.
+func nothingIn(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		switch {
+		case e.IsDir():
+			inside, err := os.ReadDir(filepath.Join(dir, e.Name()))
+			return err != nil || len(inside) > 0
+		case e.Name() == train.ConfigFile, e.Name() == "run.lock", e.Name() == "run.pid":
+			return false
+		}
+		info, err := e.Info()
+		return err != nil || info.Size() > 0
+	})
+}
