@@ -17,7 +17,7 @@ type Config struct {
 type Val struct {
 	Files    []string `yaml:"files"`    // separate files; then fraction is not used
 	Fraction float64  `yaml:"fraction"` // of the text
-	By       string   `yaml:"by"`       // auto (end for one document, hash for several) | end (the last part of the text) | hash (whole documents, by the hash of their text)
+	By       string   `yaml:"by"`       // auto (hash for several documents; end for one, and for a few of which hash would leave a side empty) | end (the last part of the text) | hash (whole documents, by the hash of their text)
 }
 
 // Default is what a run file is decoded onto.

@@ -78,6 +78,7 @@ type loop struct {
 	generator *sample.Generator
 	batches   *batch.Prefetcher
 	rate      schedule.Schedule
+	first     *start // of init_from, until it is used
 	metrics   *metrics.Writer
 	progress  *metrics.Progress
 	state     State
@@ -86,17 +87,19 @@ type loop struct {
 	saved     int64  // its step, -1 for none
 	micros    []*batch.Batch
 
-	lap         time.Time     // when the last update was reported
-	trained     time.Duration // spent in updates by this process
-	firstTokens int64         // trained on before this process
+	lap     time.Time     // when the last update was reported
+	trained time.Duration // spent in updates since the run's start, as far as it is recorded
+	speed   speed
 }
 
 func (l *loop) run(ctx context.Context) (Outcome, error) {
 	if err := l.prepare(); err != nil {
 		return Outcome{}, err
 	}
-	l.lap, l.firstTokens = time.Now(), l.state.Tokens
+	defer context.AfterFunc(ctx, l.progress.Interrupt)()
+	l.lap = time.Now()
 	err := l.catchUp(ctx)
+	l.lap = time.Now()
 	for err == nil && l.state.Step < int64(l.Train.Steps) {
 		if reason := l.stopReason(ctx); reason != "" {
 			return l.stop(reason)
@@ -167,6 +170,8 @@ func (l *loop) openData(from *checkpoint.Loaded) error {
 		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", from.Dir, err)
 		}
+	} else if options.Tokenizer, err = l.openStart(); err != nil {
+		return err
 	}
 	if l.data, err = dataset.Open(l.Data, options); err != nil {
 		return err
@@ -187,6 +192,22 @@ func (l *loop) openData(from *checkpoint.Loaded) error {
 	}
 	l.files = map[string][]byte{ConfigFile: l.Config, TokenizerFile: tokenizer}
 	return nil
+}
+
+// openStart opens what init_from names, and returns its tokenizer where the run has to take it.
+func (l *loop) openStart() (token.Tokenizer, error) {
+	if l.InitFrom == "" {
+		return nil, nil
+	}
+	var err error
+	if l.first, err = openStart(l.InitFrom); err != nil {
+		return nil, fmt.Errorf("init_from: %w", err)
+	}
+	t, line, err := startTokenizer(l.first, l.Data.Tokenizer)
+	if line != "" {
+		fmt.Fprintf(l.Out, "init_from %s: %s\n", l.InitFrom, line)
+	}
+	return t, err
 }
 
 // buildModel makes weights, training step and batches, new or from the checkpoint.
@@ -246,16 +267,17 @@ func (l *loop) start(from *checkpoint.Loaded, loader *batch.Loader) error {
 
 // firstWeights draws the weights or takes them from elsewhere.
 func (l *loop) firstWeights() error {
-	if l.InitFrom == "" {
+	if l.first == nil {
 		return l.weights.Initialise(l.Seed)
 	}
-	source, err := OpenWeights(l.InitFrom)
-	if err != nil {
-		return fmt.Errorf("init_from: %w", err)
+	err := fit(l.weights.Table, l.first.weights)
+	if err == nil {
+		err = l.weights.Load(SourceOf(l.first.weights))
 	}
-	if err := l.weights.Load(source); err != nil {
+	if err != nil {
 		return fmt.Errorf("init_from: %s: %w", l.InitFrom, err)
 	}
+	l.first = nil // its memory is not needed any more
 	return nil
 }
 

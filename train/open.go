@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"prenorm/model"
+	"prenorm/data/token"
 	"prenorm/train/checkpoint"
 	"prenorm/train/safetensors"
 )
@@ -53,14 +53,20 @@ func noCheckpoint(path string, refused []checkpoint.Refused) error {
 	return err
 }
 
-// OpenWeights serves the tensors of a run's newest checkpoint, of one checkpoint, or of a safetensors file.
-func OpenWeights(path string) (model.Source, error) {
+// start is what a run can begin with: weights, and the tokenizer whose ids they mean where that is known.
+type start struct {
+	weights   []safetensors.Tensor
+	tokenizer token.Tokenizer // nil: a bare weights file has none
+}
+
+// openStart reads a run's newest checkpoint, one checkpoint, or a safetensors file.
+func openStart(path string) (*start, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		f, err := safetensors.Open(path)
 		if err != nil {
 			return nil, err
 		}
-		return SourceOf(f.Tensors), nil
+		return &start{weights: f.Tensors}, nil
 	}
 	dir, _, err := FindCheckpoint(path)
 	if err != nil {
@@ -70,5 +76,36 @@ func OpenWeights(path string) (model.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return SourceOf(c.Weights), nil
+	s := &start{weights: c.Weights}
+	if file, ok := c.Files[TokenizerFile]; ok {
+		if s.tokenizer, err = token.Unmarshal(file); err != nil {
+			return nil, fmt.Errorf("checkpoint %s: %w", dir, err)
+		}
+	}
+	return s, nil
+}
+
+// startTokenizer returns the tokenizer that a new run must take for the weights it starts from to mean what they meant, or nil where
+// data.tokenizer says, and a line on it for people.
+func startTokenizer(s *start, c token.Config) (t token.Tokenizer, line string, err error) {
+	if s.tokenizer == nil {
+		return nil, "it holds no tokenizer; data.tokenizer must give the one that the weights were trained with, or the ids mean other things", nil
+	}
+	if c.File == "" {
+		return s.tokenizer, fmt.Sprintf("the tokenizer is that of the weights (%s, %d ids), not a new one; data.tokenizer.file would name another", s.tokenizer.Kind(), s.tokenizer.Vocab()), nil
+	}
+	named, err := token.Load(c.File)
+	if err != nil {
+		return nil, "", err
+	}
+	prints := [2]string{}
+	for i, t := range []token.Tokenizer{s.tokenizer, named} {
+		if prints[i], err = token.Fingerprint(t); err != nil {
+			return nil, "", err
+		}
+	}
+	if prints[0] != prints[1] {
+		line = fmt.Sprintf("warning: %s (data.tokenizer.file) is not the tokenizer that the weights were trained with: the ids mean other things", c.File)
+	}
+	return nil, line, nil
 }

@@ -34,6 +34,7 @@ func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
 	if text := recovered.String(); text != "" {
 		fmt.Fprintln(l.Out, text)
 	}
+	l.trained = time.Duration(float64(l.metrics.Seconds()) * float64(time.Second))
 	l.introduce(resumed)
 	l.progress = metrics.NewProgress(l.Out, int64(l.Train.Steps), metrics.Options{Start: l.state.Step, Every: int64(max(l.Train.Log.Every, 1))})
 	return nil
@@ -58,10 +59,12 @@ func (l *loop) report(step int64, lr float64, r Result) error {
 	record := metrics.Train{Step: step, Tokens: l.state.Tokens, Loss: metrics.Float(r.Loss), LR: metrics.Float(lr),
 		GradNorm: metrics.Float(r.GradNorm), Clip: metrics.Float(r.Clip)}
 	now := time.Now()
-	l.trained += now.Sub(l.lap)
+	spent := now.Sub(l.lap)
 	l.lap = now
+	l.trained += spent
+	l.speed.add(int64(targets(l.micros)), spent)
 	record.Seconds = metrics.Float(l.trained.Seconds())
-	record.TokensPerSecond = metrics.Float(float64(l.state.Tokens-l.firstTokens) / max(l.trained.Seconds(), 1e-9))
+	record.TokensPerSecond = metrics.Float(l.speed.tokensPerSecond())
 	l.progress.Step(record)
 	if l.due(l.Train.Log.Every, step) {
 		return l.metrics.Write(record)
@@ -113,10 +116,16 @@ func (l *loop) sampleText(ctx context.Context, step int64) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("train.sample.prompt: %w", err)
 	}
-	ids := append([]int32{}, prompt...)
+	var ids []int32
+	if o.Prompt != "" { // what stands in for an empty one is not shown
+		ids = append(ids, prompt...)
+	}
 	err = l.generator.Generate(ctx, prompt, o.Tokens, sampler, int(step), func(id int32) (bool, error) {
+		if id == l.data.Tokenizer.Separator() { // the text's end, not a part of it
+			return true, nil
+		}
 		ids = append(ids, id)
-		return id == l.data.Tokenizer.Separator(), nil
+		return false, nil
 	})
 	if err != nil {
 		return "", err

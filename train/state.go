@@ -94,6 +94,9 @@ func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) 
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
 		return state, fmt.Errorf("checkpoint %s: state.json is of step %d, the checkpoint of step %d", c.Dir, state.Step, c.Step)
 	}
+	if err := fit(w.Table, c.Weights); err != nil {
+		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
+	}
 	if err := w.Load(SourceOf(c.Weights)); err != nil {
 		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
 	}

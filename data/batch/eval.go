@@ -26,7 +26,7 @@ func Eval(src Tokens, B, T, windows int) (*Evaluation, error) {
 	}
 	n := src.Len()
 	if n < 2 {
-		return nil, fmt.Errorf("the text to evaluate has %d tokens, at least 2 are needed to predict one from another: use a longer text", n)
+		return nil, fmt.Errorf("the text to evaluate is too short (tokens: %d): at least 2 are needed to predict one from another; use a longer text", n)
 	}
 	if windows < 0 {
 		return nil, fmt.Errorf("train.eval.windows: %d is negative: use 0 for all windows", windows)

@@ -83,7 +83,7 @@ func TestEvalRefuses(t *testing.T) {
 	for _, test := range []struct {
 		n, B, T, windows int
 		want             string
-	}{{0, 1, 1, 0, "has 0 tokens, at least 2"}, {1, 1, 1, 0, "has 1 tokens, at least 2"}, {9, 0, 1, 0, "train.batch"}, {9, 1, 1, -1, "train.eval.windows"}} {
+	}{{0, 1, 1, 0, "(tokens: 0): at least 2"}, {1, 1, 1, 0, "(tokens: 1): at least 2"}, {9, 0, 1, 0, "train.batch"}, {9, 1, 1, -1, "train.eval.windows"}} {
 		if _, err := Eval(count(test.n), test.B, test.T, test.windows); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}

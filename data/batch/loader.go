@@ -53,7 +53,7 @@ func NewLoader(src Tokens, B, T int, seed int64) (*Loader, error) {
 	}
 	n := src.Len()
 	if n < int64(T)+1 {
-		return nil, fmt.Errorf("the training text has %d tokens, one block needs context+1 = %d: use a longer text or a smaller model.context", n, int64(T)+1)
+		return nil, fmt.Errorf("the training text is too short (tokens: %d): one block needs context+1 = %d; use a longer text or a smaller model.context", n, int64(T)+1)
 	}
 	l := &Loader{src: src, b: B, t: T, seed: seed, window: make([]int32, T+1)}
 	l.epoch = l.enter(0)

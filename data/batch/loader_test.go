@@ -122,7 +122,7 @@ func TestBatchesRunOn(t *testing.T) {
 
 func TestLoaderRefuses(t *testing.T) {
 	_, err := NewLoader(count(37), 4, 128, 0)
-	if err == nil || err.Error() != "the training text has 37 tokens, one block needs context+1 = 129: use a longer text or a smaller model.context" {
+	if err == nil || err.Error() != "the training text is too short (tokens: 37): one block needs context+1 = 129; use a longer text or a smaller model.context" {
 		t.Errorf("short text: %v", err)
 	}
 	for _, shape := range [][2]int{{0, 1}, {1, 0}, {-1, -1}, {math.MaxInt / 2, 2}, {1, math.MaxInt}, {2, math.MaxInt}} {

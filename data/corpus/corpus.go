@@ -39,6 +39,8 @@ func (s Side) String() string { return [...]string{"training", "validation"}[s] 
 type Corpus struct {
 	files [2][]File // Val's are empty unless the validation text has files of its own
 	rule  rule      // how files[Train] is divided otherwise
+	auto  bool      // rule is hash unless that leaves a side empty
+	few   int       // documents that could not be divided by hash; 0 = the rule is as chosen
 	fail  bool      // invalid UTF-8 is an error
 }
 
@@ -73,7 +75,36 @@ func Open(cfg data.Config, stdin io.Reader) (*Corpus, error) {
 		return c, nil
 	}
 	c.rule, err = choose(cfg.Val, c.files[Train])
+	c.auto = cfg.Val.By == "auto" && c.rule.by == "hash"
 	return c, err
+}
+
+// FallBack divides the text at its end, as a [Corpus.Scan] of so many documents found that dividing them by hash leaves a side empty. It is
+// for what remembers a scan's result; 0 documents change nothing.
+func (c *Corpus) FallBack(documents int) {
+	if c.auto && documents > 0 {
+		c.few, c.rule.by = documents, "end"
+		c.rule.cut = locate(c.rule.fraction, c.files[Train])
+	}
+}
+
+// Few is the number of documents that data.val.by: auto could not divide by hash, so that the text is divided at its end; 0 where it could.
+func (c *Corpus) Few() int { return c.few }
+
+// Note tells a person of a division other than the expected one, and is empty otherwise.
+func (c *Corpus) Note() string {
+	if c.few == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s cannot be divided by hash at fraction %v: the validation text is the end of the text (data.val.by: end)", counted(c.few, "document"), c.rule.fraction)
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Texts resolves patterns that stand on a command line: all documents are on the side Train. invalid is as data.invalid_utf8.

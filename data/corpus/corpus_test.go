@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -148,12 +149,63 @@ func TestHashSplit(t *testing.T) {
 		}
 	}
 	cfg := config("d/00[01].txt")
-	cfg.Val.Fraction = 1e-9
+	cfg.Val.Fraction, cfg.Val.By = 1e-9, "hash"
 	if c, err = Open(cfg, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := c.Scan(nil); err == nil || !strings.Contains(err.Error(), "no validation text") || !strings.Contains(err.Error(), "data.val.by=end") {
 		t.Errorf("one-sided division: %v", err)
+	}
+}
+
+// TestFallBack divides texts of which hashing leaves a side empty, and others again once there are more of them.
+func TestFallBack(t *testing.T) {
+	tree(t, map[string]string{"d/a.txt": strings.Repeat("a", 60), "d/b.txt": strings.Repeat("b", 30), "d/c.txt": strings.Repeat("c", 10)})
+	for _, fraction := range []float64{1e-9, 0.05, 1 - 1e-9} {
+		cfg := config("d")
+		cfg.Val.Fraction = fraction
+		c, err := Open(cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fraction != 0.05 { // hardly a byte is left for one side
+			if _, _, err := c.Scan(nil); err == nil || !strings.Contains(err.Error(), "of the text leaves no") {
+				t.Errorf("fraction %v: %v", fraction, err)
+			}
+			continue
+		}
+		for range 2 { // a second scan finds the same
+			if train, val, err := c.Scan(nil); err != nil || train.Bytes != 95 || val.Bytes != 5 {
+				t.Fatalf("scan %+v %+v %v", train, val, err)
+			}
+		}
+		if got := texts(collect(t, c, Val)); got != "ccccc" {
+			t.Errorf("validation text %q", got)
+		}
+		if want := "3 documents cannot be divided by hash at fraction 0.05: the validation text is the end of the text (data.val.by: end)"; c.Note() != want || c.Few() != 3 {
+			t.Errorf("note %q, want %q; %d documents", c.Note(), want, c.Few())
+		}
+		other, err := Open(cfg, nil) // as from a cache: no scan
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other.FallBack(0); other.Note() != "" {
+			t.Errorf("note without cause: %q", other.Note())
+		}
+		if other.FallBack(3); texts(collect(t, other, Val)) != "ccccc" || other.Note() != c.Note() {
+			t.Errorf("told to fall back: %q, %q", texts(collect(t, other, Val)), other.Note())
+		}
+		for i := range 300 { // the same corpus object, a text that grew
+			if err := os.WriteFile("d/a.txt", fmt.Append(nil, i), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if hashSide(fmt.Append(nil, i), fraction) == Val {
+				break
+			}
+		}
+		if _, val, err := c.Scan(nil); err != nil || val.Documents != 1 || c.Note() != "" {
+			t.Errorf("with a document that hashes to the validation side: %+v, %v, note %q", val, err, c.Note())
+		}
 	}
 }
 

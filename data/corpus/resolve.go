@@ -59,7 +59,11 @@ func (r *resolver) resolve(key string, patterns []string) ([]File, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: %s: all %d files are empty: name a text %s", key, strings.Join(patterns, ", "), some, remedy(key))
+		empty := "the file is empty"
+		if some != 1 {
+			empty = fmt.Sprintf("all %d files are empty", some)
+		}
+		return nil, fmt.Errorf("%s: %s: %s: name a text %s", key, strings.Join(patterns, ", "), empty, remedy(key))
 	}
 	return files, nil
 }

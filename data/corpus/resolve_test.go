@@ -115,6 +115,7 @@ func TestResolveErrors(t *testing.T) {
 		{"a.txt missing.txt", []string{"data.train: missing.txt (" + filepath.Join(dir, "missing.txt") + ")", "no such file", "--set data.train=PATH"}},
 		{"*.json", []string{"data.train: *.json (" + filepath.Join(dir, "*.json") + ")", "nothing matches", "--set data.train=PATH"}},
 		{"bare", []string{"data.train: bare", "no .txt or .md", "--set data.train=PATH"}},
+		{"empty.txt", []string{"the file is empty", "--set data.train=PATH"}},
 		{"empty.txt bom.txt", []string{"empty.txt, bom.txt", "all 2 files are empty", "--set data.train=PATH"}},
 		{"$CORPUS_EMPTY/a.txt", []string{"$CORPUS_EMPTY/a.txt", "no CORPUS_EMPTY", "--set data.train=PATH"}},
 		{"[a.txt", []string{"[a.txt", "glob"}},

@@ -37,9 +37,33 @@ func (h *Hasher) Summary() Summary {
 	return Summary{Documents: h.documents, Bytes: h.bytes, Fingerprint: [32]byte(h.sum.Sum(nil))}
 }
 
-// Scan reads everything once. It is where invalid UTF-8 is found, and a division that leaves one side without text. progress, if not
-// nil, is told the bytes read of all bytes.
+// Scan reads everything once, or twice where few documents have to be divided in another way. It is where invalid UTF-8 is found, and a
+// division that leaves one side without text: an error, except for data.val.by auto, which then cuts at the end of the text (see
+// [Corpus.Note]). The choice depends on the texts alone. progress, if not nil, is told the bytes read of all bytes.
 func (c *Corpus) Scan(progress func(done, total int64)) (train, val Summary, err error) {
+	if c.auto {
+		c.few, c.rule.by = 0, "hash"
+	}
+	train, val, err = c.scan(progress)
+	if err != nil {
+		return train, val, err
+	}
+	if c.auto && (train.Documents == 0 || val.Documents == 0) {
+		c.FallBack(train.Documents + val.Documents)
+		if train, val, err = c.scan(progress); err != nil {
+			return train, val, err
+		}
+	}
+	for side, s := range []Summary{train, val} {
+		if s.Documents == 0 {
+			return train, val, c.oneSided(Side(side), train.Documents+val.Documents)
+		}
+	}
+	return train, val, nil
+}
+
+// scan reads all documents as they are divided now.
+func (c *Corpus) scan(progress func(done, total int64)) (train, val Summary, err error) {
 	var total, done int64
 	for _, files := range c.files {
 		for _, f := range files {
@@ -57,21 +81,15 @@ func (c *Corpus) Scan(progress func(done, total int64)) (train, val Summary, err
 			progress(min(done, total), total)
 		}
 	}
-	train, val = sides[Train].Summary(), sides[Val].Summary()
-	for side, s := range []Summary{train, val} {
-		if s.Documents == 0 {
-			return train, val, c.oneSided(Side(side), train.Documents+val.Documents)
-		}
-	}
-	return train, val, nil
+	return sides[Train].Summary(), sides[Val].Summary(), nil
 }
 
 // oneSided is the error of a division that leaves nothing on one side.
 func (c *Corpus) oneSided(side Side, documents int) error {
 	switch c.rule.by {
 	case "hash":
-		return fmt.Errorf("data.val: dividing %d documents by their hash at fraction %v leaves no %s text: cut at the end of the text instead (--set data.val.by=end), change data.val.fraction, or name validation files (data.val.files)",
-			documents, c.rule.fraction, side)
+		return fmt.Errorf("data.val: dividing %s by hash at fraction %v leaves no %s text: cut at the end of the text instead (--set data.val.by=end), change data.val.fraction, or name validation files (data.val.files)",
+			counted(documents, "document"), c.rule.fraction, side)
 	case "end":
 		return fmt.Errorf("data.val: the last %v of the text leaves no %s text: use a longer text, change data.val.fraction, or name validation files (data.val.files)", c.rule.fraction, side)
 	}

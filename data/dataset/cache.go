@@ -47,6 +47,7 @@ type record struct {
 	Files []stamp
 	Train corpus.Summary
 	Val   corpus.Summary
+	Few   int `json:",omitempty"` // see [corpus.Corpus.Few]
 }
 
 // stamp is what a file system says of a file.
@@ -115,6 +116,7 @@ func (b *builder) recall() bool {
 			return false
 		}
 	}
+	b.text.FallBack(r.Few)
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, true
 	return true
 }
@@ -126,6 +128,7 @@ func (b *builder) scan() error {
 	if r.Train, r.Val, err = b.text.Scan(b.progress("reading text")); err != nil {
 		return err
 	}
+	r.Few = b.text.Few()
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, false
 	if path := b.recordPath(); path != "" {
 		if err := shard.WriteFile(path, seal(r)); err != nil {
@@ -173,10 +176,17 @@ func (b *builder) tokenizer() (token.Tokenizer, error) {
 		return token.New(settings, nil, nil)
 	}
 	prefix := filepath.Join(b.dir, "tokenizer-"+key("tokenizer", settings, b.sums[corpus.Train].Fingerprint)+"-")
-	if t := b.savedTokenizer(prefix); t != nil {
-		return t, nil
+	t := b.savedTokenizer(prefix)
+	if t == nil {
+		var err error
+		if t, err = b.newTokenizer(settings, prefix); err != nil {
+			return nil, err
+		}
 	}
-	return b.newTokenizer(settings, prefix)
+	if asked := settings.KnownVocab(); t.Vocab() < asked {
+		b.opt.Log(fmt.Sprintf("the text yields %d of the %d token ids asked for (data.tokenizer.vocab)", t.Vocab(), asked))
+	}
+	return t, nil
 }
 
 // savedTokenizer returns the tokenizer of an earlier run, or nil.

@@ -105,10 +105,15 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 		return nil, fmt.Errorf("the folder of token shards cannot be made: %w: choose another one with data.cache", err)
 	}
 	shard.Sweep(b.dir)
-	if b.recall() {
-		return b, nil
+	if !b.recall() {
+		if err := b.scan(); err != nil {
+			return nil, err
+		}
 	}
-	return b, b.scan()
+	if note := b.text.Note(); note != "" {
+		b.opt.Log(note)
+	}
+	return b, nil
 }
 
 // build makes the dataset from known summaries.
@@ -137,7 +142,7 @@ func (b *builder) build() (*Dataset, error) {
 		}
 	}
 	if n := d.Val.Len(); n < minVal {
-		err := fmt.Errorf("the validation text has %d tokens (%d bytes), at least %d are needed to predict one from another: use a longer text, a larger data.val.fraction, or validation files (data.val.files)",
+		err := fmt.Errorf("the validation text is too short (tokens: %d, bytes: %d), at least %d tokens are needed to predict one from another: use a longer text, a larger data.val.fraction, or validation files (data.val.files)",
 			n, d.Stats.Val.Bytes, minVal)
 		return nil, errors.Join(err, d.Close())
 	}

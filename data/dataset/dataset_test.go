@@ -260,6 +260,60 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
+// TestFewDocuments divides texts of which none hashes to the validation side: at the end, with a note, read anew or remembered.
+func TestFewDocuments(t *testing.T) {
+	r := newRun(t)
+	r.cfg.Val = data.Val{Fraction: 0.01, By: "auto"}
+	want := r.open(t)
+	check := func(what, did string) {
+		t.Helper()
+		if len(r.notes) != 1 || !strings.HasPrefix(r.notes[0], "2 documents cannot be divided by hash at fraction 0.01") {
+			t.Errorf("%s: notes %q", what, r.notes)
+		}
+		if r.did() != did {
+			t.Errorf("%s: did %q, want %q", what, r.did(), did)
+		}
+	}
+	check("at first", everything)
+	if got := r.open(t); got != want {
+		t.Error("remembered: another data set")
+	}
+	check("remembered", "")
+	for _, pattern := range []string{"run/train-*", "run/val-*"} {
+		files, _ := filepath.Glob(pattern)
+		if len(files) != 1 {
+			t.Fatalf("%s: %v", pattern, files)
+		}
+		if err := os.Remove(files[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.open(t); got != want {
+		t.Error("encoded again from a remembered division: another data set")
+	}
+	check("encoded again", encoding)
+	r.cfg.Val.By = "end"
+	if got := r.open(t); got != want || len(r.notes) > 0 {
+		t.Errorf("told to cut at the end: the same data set: %v, notes %q", got == want, r.notes)
+	}
+	r.cfg.Val.By = "hash"
+	if _, err := Open(r.cfg, r.opt); err == nil || !strings.Contains(err.Error(), "data.val.by=end") {
+		t.Errorf("told to divide by hash: %v", err)
+	}
+}
+
+// TestSmallerVocabulary asks for more ids than the text has repeated pairs for.
+func TestSmallerVocabulary(t *testing.T) {
+	r := newRun(t)
+	r.cfg.Tokenizer.Vocab = 30000
+	for range 2 { // trained, then found
+		r.open(t)
+		if len(r.notes) != 1 || !strings.HasPrefix(r.notes[0], "the text yields ") || !strings.HasSuffix(r.notes[0], " of the 30000 token ids asked for (data.tokenizer.vocab)") {
+			t.Errorf("notes %q", r.notes)
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	r := newRun(t)
 	write(t, "tiny.txt", "x")
@@ -267,7 +321,7 @@ func TestOpenRefuses(t *testing.T) {
 		change func(*data.Config, *Options)
 		want   []string
 	}{
-		{func(c *data.Config, _ *Options) { c.Val.Files = []string{"tiny.txt"} }, []string{"has 1 tokens (1 bytes)", "at least 2", "data.val"}},
+		{func(c *data.Config, _ *Options) { c.Val.Files = []string{"tiny.txt"} }, []string{"too short (tokens: 1, bytes: 1)", "at least 2 tokens", "data.val"}},
 		{func(c *data.Config, _ *Options) { c.Train = []string{"none.txt"} }, []string{"none.txt", "--set data.train=PATH"}},
 		{func(c *data.Config, _ *Options) { c.Tokenizer.Kind = "bep" }, []string{"bep"}},
 		{func(c *data.Config, _ *Options) { c.Tokenizer.File = "none.json" }, []string{"none.json"}},

@@ -12,13 +12,13 @@ import (
 // wait in a buffer of limited size; of the bar only the latest picture waits.
 type background struct {
 	w     io.Writer
-	erase string // wipes the bar
+	erase func(columns int) string // the text that wipes a bar
 
 	mu     sync.Mutex
 	lines  bytes.Buffer
 	lost   int // lines that the buffer had no room for
-	bar    string
-	drawn  bool // the bar stands in the terminal's last line
+	bar    picture
+	drawn  picture // what stands in the terminal's last line
 	dirty  bool
 	closed bool
 
@@ -31,7 +31,13 @@ const (
 	maxFlush   = 2 * time.Second // how long close waits for such a terminal
 )
 
-func newBackground(w io.Writer, erase string) *background {
+// picture is a bar as text, and how many columns it takes at most; none is the empty one.
+type picture struct {
+	text    string
+	columns int
+}
+
+func newBackground(w io.Writer, erase func(columns int) string) *background {
 	b := &background{w: w, erase: erase, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go b.run()
 	return b
@@ -50,7 +56,10 @@ func (b *background) line(text string) {
 }
 
 // draw replaces the bar.
-func (b *background) draw(bar string) { b.change(func() { b.bar = bar }) }
+func (b *background) draw(bar picture) { b.change(func() { b.bar = bar }) }
+
+// leave lets the bar stand where it is: somebody else has written below it.
+func (b *background) leave() { b.change(func() { b.bar, b.drawn = picture{}, picture{} }) }
 
 func (b *background) change(f func()) {
 	b.mu.Lock()
@@ -101,12 +110,12 @@ func (b *background) take() (text string, closed bool) {
 	}
 	lines := b.lines.String()
 	b.lines.Reset()
-	if b.drawn && lines != "" {
-		text = b.erase
+	if b.drawn.text != "" {
+		text = b.erase(b.drawn.columns)
 	}
-	text += lines + b.bar
-	b.drawn = b.bar != ""
-	if b.closed && b.drawn {
+	text += lines + b.bar.text
+	b.drawn = b.bar
+	if b.closed && b.drawn.text != "" {
 		text += "\n"
 	}
 	return text, b.closed

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -64,24 +65,29 @@ const (
 	widest    = 30 // more would draw the eye along a long way for little
 )
 
-// render returns the text that shows the bar at step, from the beginning of the line.
-func (b *bar) render(step int64, fields []string) string {
+// render returns the text that shows the bar at step, from the beginning of the line, and its columns.
+func (b *bar) render(step int64, fields []string) picture {
 	// "100% " before the bar, two spaces after it, one after the fields; the last column stays free, as some terminals wrap there.
 	room := b.width() - len("100% ") - b.style.edges - 4
 	text := fit(fields, room-narrowest)
-	progressbar.OptionSetWidth(min(max(room-len(text), narrowest), widest))(b.ProgressBar)
+	saucer := min(max(room-len(text), narrowest), widest)
+	progressbar.OptionSetWidth(saucer)(b.ProgressBar)
 	b.Describe(text)
 	_ = b.Set64(step) // it reports a step beyond the total, where the bar is full all the same
-	if line := b.String(); b.style.ansi {
-		return line
-	} else {
-		return b.erase() + line
+	line := b.String()
+	if !b.style.ansi {
+		line = b.erase(0) + line
 	}
+	return picture{line, len("100% ") + b.style.edges + saucer + 3 + len(text)}
 }
 
-// erase returns the text that wipes the line.
-func (b *bar) erase() string {
+// erase returns the text that wipes a bar of so many columns. A terminal that became narrower since has broken it into several rows, of
+// which the cursor stands in the last.
+func (b *bar) erase(columns int) string {
 	if b.style.ansi {
+		if width := b.width(); columns > width {
+			return fmt.Sprintf("\r\x1b[%dA\x1b[J", (columns+width-1)/width-1)
+		}
 		return "\r\x1b[2K"
 	}
 	return "\r" + strings.Repeat(" ", b.width()-1) + "\r"
@@ -89,7 +95,7 @@ func (b *bar) erase() string {
 
 // fit joins fields, leaving out the less important ones until they fit into the room.
 func fit(fields []string, room int) string {
-	for _, drop := range []string{"", "lr ", " tokens/s", " left", " in all", "loss "} {
+	for _, drop := range []string{"", "lr ", " tokens/s", " left", " in all", " in this session", "loss "} {
 		if drop != "" {
 			var kept []string
 			for _, f := range fields {

@@ -33,6 +33,8 @@ type Progress struct {
 	firstAt     time.Time
 	shownAt     time.Time
 	printed     int64 // the last step that a plain line was printed for
+	start       int64 // updates done before
+	interrupted bool
 	closed      bool
 }
 
@@ -61,11 +63,12 @@ func newProgress(w io.Writer, total int64, o Options, b *bar) *Progress {
 	}
 	p.started = p.now()
 	p.first.Step, p.last.Step = -1, o.Start
-	erase := ""
+	var erase func(int) string
 	if b != nil {
-		erase = b.erase()
+		erase = b.erase
 	}
 	p.out = newBackground(w, erase)
+	p.start = o.Start
 	return p
 }
 
@@ -110,13 +113,31 @@ func (p *Progress) Close() {
 		return
 	}
 	p.closed = true
-	if p.bar != nil && p.first.Step >= 0 {
+	switch {
+	case p.bar == nil || p.first.Step < 0:
+	case p.interrupted:
+		p.out.line(p.bar.erase(0) + strings.Join(p.fields(p.now()), "  "))
+	default:
 		p.draw(p.now())
 	}
 	p.out.close()
 }
 
+// Interrupt tells that the run is about to be stopped from outside, as by Ctrl-C: whoever does that writes to the terminal too, so that the
+// bar's place is lost. It is left where it is; Close tells the last state in a plain line.
+func (p *Progress) Interrupt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil && !p.closed && !p.interrupted && p.last.Step < p.total {
+		p.interrupted = true
+		p.out.leave()
+	}
+}
+
 func (p *Progress) draw(now time.Time) {
+	if p.interrupted {
+		return
+	}
 	p.shownAt = now
 	p.out.draw(p.bar.render(p.last.Step, p.fields(now)))
 }
@@ -132,7 +153,11 @@ func (p *Progress) fields(now time.Time) []string {
 		Count(float64(t.TokensPerSecond)) + " tokens/s",
 	}
 	if t.Step >= p.total {
-		return append(fields, Duration(now.Sub(p.started))+" in all")
+		whole := " in all"
+		if p.start > 0 {
+			whole = " in this session"
+		}
+		return append(fields, Duration(now.Sub(p.started))+whole)
 	}
 	if done := t.Step - p.first.Step; done > 0 {
 		left := float64(now.Sub(p.firstAt)) / float64(done) * float64(p.total-t.Step)

@@ -45,7 +45,7 @@ func TestPlainLines(t *testing.T) {
 step 400/600  loss 0.0000  lr 9.8e-04  21.3k tokens/s  3m20s left
 eval  loss 3.1
 step 500/600  loss -1.0000  lr 9.8e-04  21.3k tokens/s  1m40s left
-step 600/600  loss -2.0000  lr 9.8e-04  21.3k tokens/s  5m50s in all
+step 600/600  loss -2.0000  lr 9.8e-04  21.3k tokens/s  5m50s in this session
 `
 	if out.String() != want {
 		t.Errorf("printed\n%s, want\n%s", &out, want)
@@ -166,7 +166,7 @@ func TestBarEnds(t *testing.T) {
 	drive(p, c, 41, 100, 0)
 	p.Close()
 	shown := screen(out.String())
-	if want := " 100% [==============================]  step 100/100  loss 3.0000  lr 9.8e-04  21.3k tokens/s  1m00s in all"; len(shown) != 2 || !strings.HasPrefix(shown[0], " 100% [====") || strings.Contains(shown[0], ".]") || !strings.HasSuffix(shown[0], "1m00s in all") {
+	if want := " 100% [==============================]  step 100/100  loss 3.0000  lr 9.8e-04  21.3k tokens/s  1m00s in this session"; len(shown) != 2 || !strings.HasPrefix(shown[0], " 100% [====") || strings.Contains(shown[0], ".]") || !strings.HasSuffix(shown[0], "1m00s in this session") {
 		t.Errorf("shows %q, want about %q", shown, want)
 	}
 }
@@ -258,5 +258,90 @@ func TestHuman(t *testing.T) {
 	}
 	if got := Duration(math.MinInt64); !strings.HasPrefix(got, "-106751d") {
 		t.Errorf("the longest time back is %q", got)
+	}
+}
+
+// TestBarOfNarrowedTerminal: an old bar that the terminal broke into rows is wiped whole.
+func TestBarOfNarrowedTerminal(t *testing.T) {
+	width := 110
+	b := newBar(600, styles()["colour"], func() int { return width })
+	for _, fields := range [][]string{{"step 300/600", "loss 1.0000", "lr 9.8e-04", "21.3k tokens/s"}, {"step 300/600"}} {
+		for ; width >= 40; width -= 7 {
+			picture := b.render(300, fields)
+			if shown := utf8.RuneCountInString(strings.TrimRight(screen(picture.text)[0], " ")); picture.columns < shown || picture.columns > shown+1 {
+				t.Errorf("width %d: %d columns are shown, %d counted", width, shown, picture.columns)
+			}
+		}
+		width = 110
+	}
+	for columns, want := range map[int]string{109: "\r\x1b[1A\x1b[J", 140: "\r\x1b[1A\x1b[J", 141: "\r\x1b[2A\x1b[J", 70: "\r\x1b[2K", 0: "\r\x1b[2K"} {
+		width = 70
+		if got := b.erase(columns); got != want {
+			t.Errorf("a bar of %d columns on 70: %q, want %q", columns, got, want)
+		}
+	}
+	var out bytes.Buffer
+	width = 110
+	c := &clock{time.Unix(0, 0)}
+	p := newProgress(&out, 600, Options{Now: c.now}, newBar(600, styles()["ASCII"], func() int { return width }))
+	drive(p, c, 271, 300, 0)
+	for { // until the wide bar stands
+		p.out.mu.Lock()
+		dirty := p.out.dirty
+		p.out.mu.Unlock()
+		if !dirty {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	p.out.mu.Lock()
+	width = 60
+	p.out.mu.Unlock()
+	p.Close()
+	if n := strings.Count(out.String(), "\x1b[1A\x1b[J"); n != 1 {
+		t.Errorf("old rows were wiped %d times: %q", n, out.String())
+	}
+}
+
+// TestInterruptedBar: whoever interrupts writes below the bar, which then stays alone; the last state is told in a plain line.
+func TestInterruptedBar(t *testing.T) {
+	var out bytes.Buffer
+	c := &clock{time.Unix(0, 0)}
+	p := newProgress(&out, 600, Options{Now: c.now}, newBar(600, styles()["ASCII"], func() int { return 110 }))
+	drive(p, c, 271, 300, 0)
+	p.Interrupt()
+	p.Interrupt()
+	drive(p, c, 301, 303, 302)
+	p.Close()
+	shown := screen(out.String())
+	if len(shown) < 2 || shown[len(shown)-1] != "" || !strings.HasPrefix(shown[len(shown)-2], "step 303/600  loss 0.9700") || strings.Count(strings.Join(shown, "\n"), "%") > 1 {
+		t.Errorf("shows %q", shown)
+	}
+}
+
+// TestSeconds: what was spent is read from the last record kept.
+func TestSeconds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.jsonl")
+	w, _, err := Open(path, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Seconds() != 0 {
+		t.Errorf("a new file has %v s", w.Seconds())
+	}
+	for step := int64(1); step <= 3; step++ {
+		if err := errors.Join(w.Write(Train{Step: step, Seconds: Float(step) * 1.5}), w.Write(Eval{Step: step})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w, _, err = Open(path, 2); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if w.Seconds() != 3 {
+		t.Errorf("%v s, want 3", w.Seconds())
 	}
 }

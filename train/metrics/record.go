@@ -32,9 +32,9 @@ type Train struct {
 	Loss            Float `json:"loss"`   // nats a token
 	LR              Float `json:"lr"`     // of this update
 	GradNorm        Float `json:"grad_norm"`
-	Clip            Float `json:"clip"` // factor that the gradient was multiplied by, 1 = not clipped
-	TokensPerSecond Float `json:"tokens_per_s"`
-	Seconds         Float `json:"seconds"` // spent training since the run's start
+	Clip            Float `json:"clip"`         // factor that the gradient was multiplied by, 1 = not clipped
+	TokensPerSecond Float `json:"tokens_per_s"` // over the latest updates
+	Seconds         Float `json:"seconds"`      // spent training since the run's start, up to a stop as far as it was recorded
 }
 
 // Eval is the validation after an update.

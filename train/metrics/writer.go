@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ type Writer struct {
 	file *os.File
 	size int64 // bytes of whole lines
 	last map[string]int64
+
+	seconds Float // of the last Train record
 }
 
 // Recovered tells what opening an existing file did to it.
@@ -82,6 +85,13 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 		default:
 			r.Kept++
 			w.last[kind] = at
+			if kind == KindTrain {
+				var t Train
+				if err := json.Unmarshal(line, &t); err != nil {
+					return err
+				}
+				w.seconds = t.Seconds
+			}
 			keep = offset + int64(len(line)) + 1
 		}
 		previous = at
@@ -144,6 +154,14 @@ func (w *Writer) Write(r Record) error {
 func (w *Writer) Last(kind string) (step int64, ok bool) {
 	step, ok = w.last[kind]
 	return step, ok
+}
+
+// Seconds is what the last Train record kept by [Open] says was spent training, from which a resumed run counts on; 0 where there is none.
+func (w *Writer) Seconds() Float {
+	if x := float64(w.seconds); x > 0 && x < 1e9 { // a clock that went wrong is not counted on from
+		return w.seconds
+	}
+	return 0
 }
 
 // Sync makes all records durable. A loop calls it before it saves a checkpoint: what a checkpoint has trained is not measured again.
