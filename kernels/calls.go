@@ -1,10 +1,5 @@
 package kernels
 
-import (
-	"fmt"
-	"slices"
-)
-
 // Every call below documents its views as  Out <- In  (Aux, Saved where it has them). Floating-point views of one call all have one
 // type, F32 or F64; tokens, targets, positions, documents and counters are I32. Shapes are checked by [Check] from [Call.Infer].
 
@@ -178,32 +173,3 @@ type AdamW struct{ Beta1, Beta2, Eps, WeightDecay float64 }
 // SGD is p', m' <- p, m, g, hyper[4], updated in place as [AdamW]: g = clip·g; m = Momentum m + g; p = p (1 - lr WeightDecay) - lr m.
 // A clip factor of NaN changes nothing.
 type SGD struct{ Momentum, WeightDecay float64 }
-
-// Check compares the views of a bound call with what its Infer says. Backends call it first in Bind and Workspace.
-func Check(c Call, a Args) error {
-	out, aux, err := c.Infer(a.In)
-	if err != nil {
-		return err
-	}
-	if err := same(c, "output", a.Out, out); err != nil {
-		return err
-	}
-	if len(a.Aux) > 0 {
-		if err := same(c, "saved statistic", a.Aux, aux); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func same(c Call, what string, have, want []View) error {
-	if len(have) != len(want) {
-		return fmt.Errorf("%s: %d %s views, wants %d", c.Kernel(), len(have), what, len(want))
-	}
-	for i := range have {
-		if have[i].DType != want[i].DType || !slices.Equal(have[i].Shape, want[i].Shape) {
-			return fmt.Errorf("%s: %s %d is %v, wants %v", c.Kernel(), what, i, have[i], want[i])
-		}
-	}
-	return nil
-}

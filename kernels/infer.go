@@ -45,6 +45,10 @@ func (ActivationGrad) InPlace() []int { return []int{1} }
 func (Dropout) InPlace() []int        { return []int{0} }
 func (CacheWrite) InPlace() []int     { return []int{0} }
 
+func (c RMSNormGrad) Forward() (Call, int)   { return RMSNorm(c), 2 }
+func (c LayerNormGrad) Forward() (Call, int) { return LayerNorm(c), 3 }
+func (c AttentionGrad) Forward() (Call, int) { return Attention(c), 3 }
+
 // rule collects the first broken shape rule of a call.
 type rule struct {
 	call Call

@@ -77,6 +77,12 @@ type InPlacer interface {
 	InPlace() []int
 }
 
+// Backward is implemented by gradient calls that read the statistics which their forward call saved.
+type Backward interface {
+	// Forward is that call, and how many of the gradient's inputs, from the first on, are its inputs.
+	Forward() (c Call, inputs int)
+}
+
 // Coster is implemented by calls that do arithmetic worth counting.
 type Coster interface {
 	// FLOPs counts floating-point operations of matrix products and attention (a multiply-add is two), for the given shapes.

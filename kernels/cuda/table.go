@@ -69,9 +69,6 @@ func lookup(c kernels.Call, a kernels.Args) (entry, error) {
 	if err := kernels.Check(c, a); err != nil {
 		return entry{}, fmt.Errorf("cuda: %w", err)
 	}
-	if err := savedStatistics(c, a); err != nil {
-		return entry{}, fmt.Errorf("cuda: %w", err)
-	}
 	if _, ok := c.(kernels.Fill); ok {
 		return e, nil
 	}
@@ -83,39 +80,9 @@ func lookup(c kernels.Call, a kernels.Args) (entry, error) {
 	return e, nil
 }
 
-// savedStatistics wants the saved views of a backward call to be those of its forward call, or none.
-func savedStatistics(c kernels.Call, a kernels.Args) error {
-	if len(a.Saved) == 0 {
-		return nil
-	}
-	var forward kernels.Call
-	inputs := 3
-	switch c := c.(type) {
-	case kernels.RMSNormGrad:
-		forward, inputs = kernels.RMSNorm(c), 2
-	case kernels.LayerNormGrad:
-		forward = kernels.LayerNorm(c)
-	case kernels.AttentionGrad:
-		forward = kernels.Attention(c)
-	default:
-		return nil
-	}
-	_, want, err := forward.Infer(a.In[:inputs])
-	if err != nil {
-		return err
-	}
-	same := func(v, w kernels.View) bool { return v.DType == w.DType && slices.Equal(v.Shape, w.Shape) }
-	if !slices.EqualFunc(a.Saved, want, same) {
-		return fmt.Errorf("%s: saved statistics are %v, wants %v as %s saves them, or none", c.Kernel(), a.Saved, want, forward.Kernel())
-	}
-	return nil
-}
-
 // checkMemory wants each view to lie on the device, aligned to its elements, and no two to share memory where the call does not allow it.
 func checkMemory(c kernels.Call, a kernels.Args) error {
-	read := slices.Concat(a.In, a.Saved)
-	written := slices.Concat(a.Out, a.Aux)
-	for _, v := range slices.Concat(written, read) {
+	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
 		if v.Bytes() > 0 && v.Dev == 0 {
 			return fmt.Errorf("cuda: %s: view %v has no device memory", c.Kernel(), v)
 		}
@@ -123,35 +90,8 @@ func checkMemory(c kernels.Call, a kernels.Args) error {
 			return fmt.Errorf("cuda: %s: view %v at %#x is not aligned to its elements", c.Kernel(), v, v.Dev)
 		}
 	}
-	written = append(written, a.Work)
-	for i, w := range written {
-		for j, in := range read {
-			whole := i < len(a.Out) && w.Dev == in.Dev
-			if overlap(w, in) && !(whole && inPlace(c, i, j)) {
-				return fmt.Errorf("cuda: %s: written view %d %v shares memory with input %d %v, which this call does not allow", c.Kernel(), i, w, j, in)
-			}
-		}
-		for j, other := range written[:i] {
-			if overlap(w, other) {
-				return fmt.Errorf("cuda: %s: written views %d %v and %d %v share memory", c.Kernel(), j, other, i, w)
-			}
-		}
+	if err := kernels.CheckAliasing(c, a); err != nil {
+		return fmt.Errorf("cuda: %w", err)
 	}
 	return nil
-}
-
-// inPlace says whether output i of a call may be the memory of input j.
-func inPlace(c kernels.Call, i, j int) bool {
-	switch c := c.(type) {
-	case kernels.InPlacer:
-		return i == 0 && slices.Contains(c.InPlace(), j)
-	case kernels.AdamW, kernels.SGD, kernels.Fill:
-		return i == j
-	}
-	return false
-}
-
-// overlap says whether two views have a byte in common.
-func overlap(v, w kernels.View) bool {
-	return v.Dev != 0 && w.Dev != 0 && v.Bytes() > 0 && w.Bytes() > 0 && v.Dev < w.Dev+uintptr(w.Bytes()) && w.Dev < v.Dev+uintptr(v.Bytes())
 }

@@ -10,7 +10,6 @@ func init() {
 	define(definition[kernels.AttentionGrad]{
 		f32: bindAttentionGrad[float32], f64: bindAttentionGrad[float64],
 		workspace: func(c kernels.AttentionGrad, _ kernels.Args) int { return c.T + c.HeadDim + 2*c.T*c.HeadDim },
-		forward:   func(c kernels.AttentionGrad) (kernels.Call, int) { return kernels.Attention(c), 3 },
 	})
 }
 

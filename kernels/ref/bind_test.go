@@ -90,7 +90,7 @@ func TestRefusals(t *testing.T) {
 		{kernels.SGD{}, kernels.Args{Out: views(at(0, 3), at(3, 3)), In: views(at(3, 3), at(0, 3), f(3), f(4))}, "shares memory"},
 		{kernels.GatedActivationGrad{Kind: "silu"}, kernels.Args{Out: views(at(0, 3), at(2, 3)), In: views(f(3), f(3), f(3))}, "written views 0"},
 		{attention, kernels.Args{Out: views(f(2, 2)), In: views(f(2, 2), f(2, 2), f(2, 2))}, "workspace has 0 bytes, needs 16"},
-		{kernels.RMSNormGrad{}, kernels.Args{Out: views(f(2, 3), f(3)), In: views(f(2, 3), f(3), f(2, 3)), Saved: views(f(3))}, "saved statistics are [f32[3]], want [f32[2]]"},
+		{kernels.RMSNormGrad{}, kernels.Args{Out: views(f(2, 3), f(3)), In: views(f(2, 3), f(3), f(2, 3)), Saved: views(f(3))}, "saved statistics are [f32[3]], wants [f32[2]]"},
 	} {
 		_, err := New().Bind(c.call, c.args)
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -11,7 +11,6 @@ func init() {
 	define(definition[kernels.LayerNormGrad]{
 		f32: bindLayerNormGrad[float32], f64: bindLayerNormGrad[float64],
 		workspace: func(_ kernels.LayerNormGrad, a kernels.Args) int { return 2 * runs(a) },
-		forward:   func(c kernels.LayerNormGrad) (kernels.Call, int) { return kernels.LayerNorm(c), 3 },
 	})
 }
 

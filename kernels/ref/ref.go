@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"unsafe"
 
 	"prenorm/kernels"
 )
@@ -65,7 +64,7 @@ func (*Backend) Bind(c kernels.Call, a kernels.Args) (kernels.Launch, error) {
 	if err := memory(c, a, k.workspace(c, a)); err != nil {
 		return nil, err
 	}
-	if err := aliasing(c, a); err != nil {
+	if err := kernels.CheckAliasing(c, a); err != nil {
 		return nil, err
 	}
 	return k.bind(c, a)
@@ -95,46 +94,8 @@ func memory(c kernels.Call, a kernels.Args, workspace int) error {
 	if len(a.Work.Host) < workspace {
 		return fmt.Errorf("%s: the workspace has %d bytes, needs %d (ask Workspace)", c.Kernel(), len(a.Work.Host), workspace)
 	}
-	if workspace > 0 && start(a.Work)%8 != 0 {
+	if workspace > 0 && a.Work.Address()%8 != 0 {
 		return fmt.Errorf("%s: the workspace must be aligned to 8 bytes", c.Kernel())
 	}
 	return nil
-}
-
-// aliasing wants no written view to share memory with any other view, except a whole output with the very input that the call may
-// update in place.
-func aliasing(c kernels.Call, a kernels.Args) error {
-	written := slices.Concat(a.Out, a.Aux, []kernels.View{a.Work})
-	for i, w := range written {
-		for j, in := range slices.Concat(a.In, a.Saved) {
-			if overlap(w, in) && !(i < len(a.Out) && start(w) == start(in) && mayShare(c, i, j)) {
-				return fmt.Errorf("%s: written view %d %v shares memory with input %d %v, which this call does not allow", c.Kernel(), i, w, j, in)
-			}
-		}
-		for j, other := range written[:i] {
-			if overlap(w, other) {
-				return fmt.Errorf("%s: written views %d %v and %d %v share memory", c.Kernel(), j, other, i, w)
-			}
-		}
-	}
-	return nil
-}
-
-// mayShare says whether output i of a call may be the memory of input j.
-func mayShare(c kernels.Call, i, j int) bool {
-	switch c := c.(type) {
-	case kernels.InPlacer:
-		return i == 0 && slices.Contains(c.InPlace(), j)
-	case kernels.AdamW, kernels.SGD, kernels.Fill:
-		return i == j
-	}
-	return false
-}
-
-func start(v kernels.View) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(v.Host))) }
-
-// overlap says whether two views have a byte in common.
-func overlap(v, w kernels.View) bool {
-	return len(v.Host) > 0 && len(w.Host) > 0 && v.Len() > 0 && w.Len() > 0 &&
-		start(v) < start(w)+uintptr(w.Bytes()) && start(w) < start(v)+uintptr(v.Bytes())
 }

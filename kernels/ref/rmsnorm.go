@@ -11,7 +11,6 @@ func init() {
 	define(definition[kernels.RMSNormGrad]{
 		f32: bindRMSNormGrad[float32], f64: bindRMSNormGrad[float64],
 		workspace: func(_ kernels.RMSNormGrad, a kernels.Args) int { return runs(a) },
-		forward:   func(c kernels.RMSNormGrad) (kernels.Call, int) { return kernels.RMSNorm(c), 2 },
 	})
 }
 

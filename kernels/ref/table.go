@@ -2,7 +2,6 @@ package ref
 
 import (
 	"fmt"
-	"slices"
 
 	"prenorm/kernels"
 )
@@ -26,9 +25,8 @@ type binder[C kernels.Call] func(C, kernels.Args) kernels.Launch
 // definition says how calls of type C run.
 type definition[C kernels.Call] struct {
 	f32, f64  binder[C]
-	check     func(C) error                    // rules for the attributes, nil = none
-	workspace func(C, kernels.Args) int        // in float64 elements, nil = none
-	forward   func(C) (c kernels.Call, in int) // of a backward call: the call whose statistics it reads, and how many inputs that has
+	check     func(C) error             // rules for the attributes, nil = none
+	workspace func(C, kernels.Args) int // in float64 elements, nil = none
 }
 
 // define enters calls of type C in the table.
@@ -55,7 +53,7 @@ func define[C kernels.Call](d definition[C]) {
 	}
 }
 
-// validate holds the rules that Infer does not know: the Go type, the element type, the attributes and the saved statistics.
+// validate holds the rules that Infer does not know: the Go type, the element type and the attributes.
 func (d definition[C]) validate(call kernels.Call, a kernels.Args) error {
 	c, ok := call.(C)
 	if !ok {
@@ -68,18 +66,6 @@ func (d definition[C]) validate(call kernels.Call, a kernels.Args) error {
 		if err := d.check(c); err != nil {
 			return err
 		}
-	}
-	if d.forward == nil || len(a.Saved) == 0 {
-		return nil
-	}
-	forward, inputs := d.forward(c)
-	_, want, err := forward.Infer(a.In[:inputs])
-	if err != nil {
-		return err
-	}
-	same := func(v, w kernels.View) bool { return v.DType == w.DType && slices.Equal(v.Shape, w.Shape) }
-	if !slices.EqualFunc(a.Saved, want, same) {
-		return fmt.Errorf("%s: saved statistics are %v, want %v as %s saves them, or none", call.Kernel(), a.Saved, want, forward.Kernel())
 	}
 	return nil
 }
