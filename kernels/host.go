@@ -2,6 +2,8 @@ package kernels
 
 import (
 	"fmt"
+	"math"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -14,10 +16,19 @@ type HostArena struct {
 // arenaAlign is a cache line, and the widest vector of any CPU served.
 const arenaAlign = 64
 
-// NewHostArena allocates zeroed, 64-byte aligned memory.
+// held is what all arenas of the process hold.
+var held atomic.Int64
+
+// NewHostArena allocates zeroed, 64-byte aligned memory. More than the machine has, together with the arenas that there are, is refused: Go
+// ends a program that asks for it, with no error to be caught.
 func NewHostArena(bytes int) (*HostArena, error) {
-	if bytes < 0 {
-		return nil, fmt.Errorf("kernels: arena of %d bytes", bytes)
+	if bytes < 0 || bytes > math.MaxInt-arenaAlign {
+		return nil, fmt.Errorf("kernels: an arena of %d bytes cannot be made", bytes)
+	}
+	if total := held.Add(int64(bytes)); total < 0 || HostMemory() > 0 && uint64(total) > HostMemory() {
+		held.Add(-int64(bytes))
+		return nil, fmt.Errorf("%.1f GiB of memory are needed and this machine has %.1f GiB: lower train.batch (and raise train.accumulate), model.context or the model's sizes; prenorm plan shows what each takes",
+			float64(total)/(1<<30), float64(HostMemory())/(1<<30))
 	}
 	raw := make([]byte, bytes+arenaAlign)
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (arenaAlign - 1)
@@ -36,6 +47,9 @@ func (a *HostArena) Bytes() int { return a.bytes }
 
 // Free implements [Arena].
 func (a *HostArena) Free() error {
+	if a.mem != nil {
+		held.Add(-int64(a.bytes))
+	}
 	a.mem = nil
 	return nil
 }

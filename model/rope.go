@@ -10,10 +10,17 @@ import (
 // ropeTable declares the table of cosines and sines of block l, shared by all blocks of one theta.
 func (b *builder) ropeTable(l int) graph.Tensor {
 	c := b.Config
+	if c.Context > maxTable/c.HeadDim {
+		b.Failf("position", "a table of context %d times head_dim %d is too large: lower model.context", c.Context, c.HeadDim)
+		return nil
+	}
 	theta := pattern(c.Position.Theta, l)
 	name := fmt.Sprintf("rope.theta=%g", theta)
 	return b.Constant(name, RopeTable(c.Position.Scaling, theta, c.HeadDim, c.Context), c.Context, c.HeadDim)
 }
+
+// maxTable bounds the elements of a table of cosines and sines: 1 GiB of float32.
+const maxTable = 1 << 28
 
 // RopeTable returns [positions, dim]: the cosines of position times frequency in the first half of each row, the sines in the second. The
 // frequency of pair j is theta^(-2j/dim) (Su et al., arXiv 2104.09864), changed by the scaling.

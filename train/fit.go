@@ -47,8 +47,8 @@ func (s *size) add(name string, shape []int) {
 // embedding is the name of the token embedding.
 const embedding = "embed_tokens.weight"
 
-// fit returns an error where tensors are not those of a model's table: what the two sizes are, then the first tensors that differ. Tensors
-// that the model does not have are passed over.
+// fit returns an error where tensors are not those of a model's table: what the two sizes are, then the first tensors that differ. Other tensors
+// that the model does not have are passed over, but layers are not.
 func fit(table []model.Param, tensors []safetensors.Tensor) error {
 	var have, want size
 	shapes := make(map[string][]int, len(tensors))
@@ -65,6 +65,9 @@ func fit(table []model.Param, tensors []safetensors.Tensor) error {
 		case !slices.Equal(shape, p.Shape):
 			wrong = append(wrong, fmt.Sprintf("%s is %v, the model wants %v", p.Name, shape, p.Shape))
 		}
+	}
+	if have.layers > want.layers {
+		wrong = append(wrong, fmt.Sprintf("%d layers are left over", have.layers-want.layers))
 	}
 	if len(wrong) == 0 {
 		return nil

@@ -227,6 +227,9 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 	if err != nil {
 		return err
 	}
+	if n := l.data.Val.Len(); n <= int64(l.Model.Context) {
+		return fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1)
+	}
 	if l.evaluator, err = NewEvaluator(l.weights, l.Train.Batch); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -36,8 +37,16 @@ func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
 	}
 	l.trained = time.Duration(float64(l.metrics.Seconds()) * float64(time.Second))
 	l.introduce(resumed)
-	l.progress = metrics.NewProgress(l.Out, int64(l.Train.Steps), metrics.Options{Start: l.state.Step, Every: int64(max(l.Train.Log.Every, 1))})
+	l.progress = metrics.NewProgress(l.Out, int64(l.Train.Steps), metrics.Options{Start: l.state.Step, Every: l.logEvery()})
 	return nil
+}
+
+// logEvery is the interval of plain progress lines; 0 of train.log.every means none but the last.
+func (l *loop) logEvery() int64 {
+	if l.Train.Log.Every == 0 {
+		return math.MaxInt64
+	}
+	return int64(l.Train.Log.Every)
 }
 
 // introduce prints what will be trained on what.

@@ -14,6 +14,8 @@ import (
 	"prenorm/data/corpus"
 	"prenorm/data/shard"
 	"prenorm/train/metrics"
+
+	"prenorm/kernels"
 )
 
 func examineProgram() []finding {
@@ -45,7 +47,7 @@ func examineMachine() []finding {
 		features = "no vector instructions known"
 	}
 	found := []finding{{fine, "processor", fmt.Sprintf("%s, %s, %s", runtime.GOARCH, threads, features), ""}}
-	switch total := memoryBytes(); {
+	switch total := kernels.HostMemory(); {
 	case total == 0:
 		found = append(found, finding{fine, "memory", "size not known on this system", ""})
 	case total < 1<<30:

@@ -81,7 +81,7 @@ var outside = map[string]string{
 	"github.com/spf13/pflag":                 "cmd/prenorm",
 	"golang.org/x/term":                      "cmd/prenorm train/metrics",
 	"golang.org/x/sys/cpu":                   "cmd/prenorm kernels/cpu",
-	"golang.org/x/sys/unix":                  "cmd/prenorm",
+	"golang.org/x/sys/unix":                  "kernels",
 }
 
 // rows is where to add what is missing.

@@ -21,9 +21,10 @@ import (
 // the same step is given up only once its replacement is durable.
 func Save(fsys FS, root string, s Snapshot) (dir string, err error) {
 	dir = join(root, folderName(s.Step))
+	place := dir
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("checkpoint %s: not saved: %w", dir, err)
+			err = fmt.Errorf("checkpoint %s: not saved: %w", place, err)
 		}
 	}()
 	state, err := s.check()

@@ -9,7 +9,7 @@ var _ = register("sgd", newSGD)
 //
 //	m = μ m + g;  p = p (1 - lr λ) - lr m
 //
-// Config: Momentum = μ, 0 for none. State: m. Hyper: {lr, 0, 0}.
+// Config: Momentum = μ, 0 for none. State: momentum, so named that no other optimizer's average is taken for it. Hyper: {lr, 0, 0}.
 type sgd struct{ momentum float64 }
 
 func newSGD(c Config) (Optimizer, error) {
@@ -20,7 +20,7 @@ func newSGD(c Config) (Optimizer, error) {
 }
 
 func (sgd) Kind() string    { return "sgd" }
-func (sgd) State() []string { return []string{"m"} }
+func (sgd) State() []string { return []string{"momentum"} }
 
 func (o sgd) Update(weightDecay float64) kernels.Call {
 	return kernels.SGD{Momentum: o.momentum, WeightDecay: weightDecay}

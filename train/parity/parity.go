@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"prenorm/data/batch"
@@ -146,6 +148,9 @@ func (k *checker) readBatch() (*batch.Batch, error) {
 
 // weights loads the file's tensors into a new model.
 func (k *checker) weights() (*model.Weights, error) {
+	if err := k.fits(); err != nil { // before memory is allocated for what the file may only claim to hold
+		return nil, err
+	}
 	w, err := model.NewWeights(k.be, k.config)
 	if err != nil {
 		return nil, err
@@ -158,6 +163,20 @@ func (k *checker) weights() (*model.Weights, error) {
 		x, err := t.ToF32()
 		return x, t.Shape, true, err
 	})
+}
+
+// fits wants the file to hold every parameter of the model that it describes.
+func (k *checker) fits() error {
+	table, err := model.Table(k.config)
+	if err != nil {
+		return err
+	}
+	for _, p := range table {
+		if t, ok := k.file.Tensor(p.Name); !ok || !slices.Equal(t.Shape, p.Shape) {
+			return fmt.Errorf("the metadata's config describes a model with %s %v, which the file does not hold", p.Name, p.Shape)
+		}
+	}
+	return nil
 }
 
 func (k *checker) logits() error {
@@ -250,15 +269,18 @@ func (k *checker) gradients() error {
 // loss is the file's loss, from the metadata where it has all digits, else from the tensor.
 func (k *checker) loss() (float64, bool, error) {
 	if text, ok := k.file.Metadata["loss"]; ok {
-		var v float64
-		if _, err := fmt.Sscanf(text, "%g", &v); err != nil {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
 			return 0, false, fmt.Errorf("metadata entry loss: %q is not a number", text)
 		}
 		return v, true, nil
 	}
 	x, ok, err := k.expected("output.loss")
-	if err != nil || !ok || len(x) != 1 {
+	if err != nil || !ok {
 		return 0, false, err
+	}
+	if len(x) != 1 {
+		return 0, false, fmt.Errorf("tensor output.loss has %d elements, wants 1", len(x))
 	}
 	return float64(x[0]), true, nil
 }

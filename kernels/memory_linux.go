@@ -1,4 +1,4 @@
-package main
+package kernels
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memoryBytes is the machine's memory, or the limit of this process's control group where that is less; 0 = not known.
-func memoryBytes() uint64 {
+// HostMemory is the machine's memory in bytes, or the limit of this process's control group where that is less; 0 = not known.
+func HostMemory() uint64 {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0

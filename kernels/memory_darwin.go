@@ -1,9 +1,9 @@
-package main
+package kernels
 
 import "golang.org/x/sys/unix"
 
-// memoryBytes is the machine's memory; 0 = not known.
-func memoryBytes() uint64 {
+// HostMemory is the machine's memory in bytes; 0 = not known.
+func HostMemory() uint64 {
 	n, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {
 		return 0
