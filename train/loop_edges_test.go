@@ -3,11 +3,14 @@ package train
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"prenorm/data/batch"
+	"prenorm/data/dataset"
 	"prenorm/kernels/cpu"
 	"prenorm/train/metrics"
 )
@@ -58,10 +61,12 @@ func TestRefusedBeforeTraining(t *testing.T) {
 	be := cpu.New(1)
 	defer be.Close()
 	for want, change := range map[string]func(*Job){
-		"train.sample.prompt": func(j *Job) { j.Data.Tokenizer.Kind, j.Train.Sample.Prompt = "char", "λ" },
-		"model.vocab is 255":  func(j *Job) { j.Model.Vocab = 255 },
-		"context+1 = 20001":   func(j *Job) { j.Model.Context = 20000 },
-		"init_from":           func(j *Job) { j.InitFrom = filepath.Join(j.Dir, "nothing") },
+		"train.sample.prompt":     func(j *Job) { j.Data.Tokenizer.Kind, j.Train.Sample.Prompt = "char", "λ" },
+		"model.vocab is 255":      func(j *Job) { j.Model.Vocab = 255 },
+		"the validation text has": func(j *Job) { j.Model.Context, j.Data.Val.Fraction = 256, 0.01 },
+		"this machine has":        func(j *Job) { j.Train.Batch, j.Train.Accumulate, j.Model.Width = 1<<16, 1, 1<<12 },
+		"context+1 = 20001":       func(j *Job) { j.Model.Context = 20000 },
+		"init_from":               func(j *Job) { j.InitFrom = filepath.Join(j.Dir, "nothing") },
 	} {
 		j := tinyJob(t)
 		change(&j)
@@ -112,5 +117,119 @@ func TestInterruptedEvaluation(t *testing.T) {
 	o, err := Run(&stopAfter{context.Background(), 5 * (1 + j.Train.Accumulate)}, be, j)
 	if err != nil || o.Stopped != "interrupted" || o.Step != 5 || o.Checkpoint == "" || errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// windowsOf is how many windows the training text of a job has.
+func windowsOf(t *testing.T, j Job) int {
+	t.Helper()
+	d, err := dataset.Open(j.Data, dataset.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	l, err := batch.NewLoader(d.Train, 1, j.Model.Context, j.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(l.Windows())
+}
+
+// firstLoss trains one step and returns its loss and what is left of the run's checkpoint.
+func firstLoss(t *testing.T, change func(*Job)) metrics.Float {
+	t.Helper()
+	j := tinyJob(t)
+	j.Train.Steps, j.Train.Schedule.Warmup = 1, 0
+	change(&j)
+	be := cpu.New(1)
+	defer be.Close()
+	if _, err := Run(context.Background(), be, j); err != nil {
+		t.Fatal(err)
+	}
+	records, err := metrics.Read(filepath.Join(j.Dir, MetricsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records[0].(metrics.Train).Loss
+}
+
+// TestSeedReachesEveryDraw wants initial weights, order of the data and dropout to follow the run's seed, each by itself.
+func TestSeedReachesEveryDraw(t *testing.T) {
+	base := tinyJob(t)
+	base.Train.Steps = 4
+	be := cpu.New(1)
+	defer be.Close()
+	if _, err := Run(context.Background(), be, base); err != nil {
+		t.Fatal(err)
+	}
+	wholeEpoch := windowsOf(t, base)
+	for name, set := range map[string]func(*Job){
+		"initial weights":   func(j *Job) { j.Model.Dropout, j.Train.Batch, j.Train.Accumulate = 0, wholeEpoch, 1 },
+		"order of the data": func(j *Job) { j.Model.Dropout, j.InitFrom = 0, base.Dir },
+		"dropout":           func(j *Job) { j.InitFrom, j.Train.Batch, j.Train.Accumulate = base.Dir, wholeEpoch, 1 },
+	} {
+		loss := func(seed int64) metrics.Float {
+			return firstLoss(t, func(j *Job) { set(j); j.Data = base.Data; j.Seed = seed })
+		}
+		a, again, b := loss(5), loss(5), loss(6)
+		if a != again {
+			t.Errorf("%s: one seed gives losses %v and %v", name, a, again)
+		}
+		if diff := math.Abs(float64(a - b)); diff < 1e-5 {
+			t.Errorf("%s: seeds 5 and 6 give the losses %v and %v", name, a, b)
+		}
+	}
+	// A batch of the whole epoch leaves no order to differ by: the sum is the same but for rounding.
+	same := func(j *Job) {
+		j.Model.Dropout, j.InitFrom, j.Data, j.Train.Batch, j.Train.Accumulate = 0, base.Dir, base.Data, wholeEpoch, 1
+	}
+	a := firstLoss(t, func(j *Job) { same(j); j.Seed = 5 })
+	b := firstLoss(t, func(j *Job) { same(j); j.Seed = 6 })
+	if math.Abs(float64(a-b)) > 1e-5 {
+		t.Errorf("batches of a whole epoch under two seeds have losses %v and %v: the test above shows nothing", a, b)
+	}
+}
+
+// TestGreedySamples wants the settings of samples to be used: without temperature, or among one id, a model that stands still repeats itself.
+func TestGreedySamples(t *testing.T) {
+	for _, set := range []func(*Sample){func(s *Sample) { s.Temperature = 0 }, func(s *Sample) { s.TopK = 1 }} {
+		j := tinyJob(t)
+		j.Train.Optimizer.LR, j.Train.Optimizer.WeightDecay = 1e-30, 0
+		set(&j.Train.Sample)
+		be := cpu.New(1)
+		defer be.Close()
+		if _, err := Run(context.Background(), be, j); err != nil {
+			t.Fatal(err)
+		}
+		records, err := metrics.Read(filepath.Join(j.Dir, MetricsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := map[string]bool{}
+		for _, r := range records {
+			if s, ok := r.(metrics.Sample); ok {
+				texts[s.Text] = true
+			}
+		}
+		if len(texts) != 1 {
+			t.Errorf("%+v: samples %v", j.Train.Sample, texts)
+		}
+	}
+}
+
+// TestLeftoversAreRemoved wants what a killed save left to be gone once the run goes on.
+func TestLeftoversAreRemoved(t *testing.T) {
+	j := tinyJob(t)
+	left := filepath.Join(j.Dir, CheckpointFolder, ".tmp-step-00000004")
+	if err := os.MkdirAll(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	be := cpu.New(1)
+	defer be.Close()
+	if _, err := Run(context.Background(), be, j); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("the folder of an unfinished save is still there: %v", err)
 	}
 }

@@ -131,6 +131,7 @@ func firstDifference(have, want string) string {
 func TestRecords(t *testing.T) {
 	j := tinyJob(t)
 	j.Train.Schedule = Schedule{Kind: "linear", Warmup: 3, Min: 0.5}
+	j.Train.Clip = 0.5
 	be := cpu.New(1)
 	defer be.Close()
 	if _, err := Run(context.Background(), be, j); err != nil {
@@ -151,6 +152,9 @@ func TestRecords(t *testing.T) {
 			}
 			if want := r.Step * int64(j.Train.Accumulate*j.Train.Batch*j.Model.Context); r.Tokens != want {
 				t.Errorf("step %d: %d tokens, want %d", r.Step, r.Tokens, want)
+			}
+			if want := math.Min(1, j.Train.Clip/(float64(r.GradNorm)+1e-6)); math.Abs(float64(r.Clip)-want) > 1e-6 || r.Clip == 1 {
+				t.Errorf("step %d: clip factor %v of norm %v, want %v", r.Step, r.Clip, r.GradNorm, want)
 			}
 			trained++
 		case metrics.Eval:
