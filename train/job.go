@@ -33,6 +33,7 @@ type Job struct {
 	Config     []byte // the run file as resolved; kept in every checkpoint
 
 	Dir     string        // the run's folder
+	Locked  bool          // the caller holds the lock of Dir
 	MaxTime time.Duration // stop, and save, after this long; 0 = no limit
 	Stdin   io.Reader     // for data "-"
 	Out     io.Writer     // progress
@@ -57,13 +58,17 @@ func Run(ctx context.Context, be kernels.Backend, j Job) (Outcome, error) {
 	if err := os.MkdirAll(j.Dir, 0o777); err != nil {
 		return Outcome{}, fmt.Errorf("run folder: %w", err)
 	}
-	lock, err := checkpoint.Lock(j.Dir)
-	if err != nil {
-		return Outcome{}, err
+	unlock := func() error { return nil }
+	if !j.Locked {
+		lock, err := checkpoint.Lock(j.Dir)
+		if err != nil {
+			return Outcome{}, err
+		}
+		unlock = lock.Unlock
 	}
 	l := &loop{Job: j, be: be, began: time.Now()}
 	outcome, err := l.run(ctx)
-	return outcome, errors.Join(err, l.close(), lock.Unlock())
+	return outcome, errors.Join(err, l.close(), unlock())
 }
 
 // loop is a run at work.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,26 +18,117 @@ import (
 	"prenorm/train/checkpoint"
 )
 
-// prepareFolder makes a run's folder ready for train.Run: it refuses settings that the run in it does not allow, moves that run away where
-// --fresh asks for it, and writes the run file as resolved. It returns what changed within the run.
-func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, source runSource) (changed []configs.Change, err error) {
-	if err := os.MkdirAll(source.dir, 0o777); err != nil {
+// claim is a run's folder in the hands of one command, which holds its lock from before the first look until its end.
+type claim struct {
+	before sight
+	lock   *checkpoint.RunLock
+	wrote  bool   // the run file
+	old    string // where --fresh put the old run, "" = nowhere
+}
+
+// claimFolder makes the folder where it is missing and takes its lock.
+func claimFolder(dir string) (*claim, error) {
+	c := &claim{before: lookAt(dir)}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	lock, err := checkpoint.Lock(source.dir)
-	if err != nil {
+	var err error
+	if c.lock, err = checkpoint.Lock(dir); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	c.before.config, err = os.ReadFile(filepath.Join(dir, train.ConfigFile)) // another command may have held the folder before
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("run folder: %w", err), c.lock.Unlock())
+	}
+	return c, nil
+}
+
+// release ends the claim. After a start that failed it leaves the folder as it was.
+func (c *claim) release(cmd *cobra.Command, failed bool) error {
+	if !failed {
+		return c.lock.Unlock()
+	}
+	err := c.undo(cmd)
+	if unlockErr := c.lock.Unlock(); err != nil || unlockErr != nil {
+		return errors.Join(err, unlockErr)
+	}
+	c.before.config = nil // has been brought back
+	return c.before.restore()
+}
+
+// undo brings back the run file and the run that was set aside.
+func (c *claim) undo(cmd *cobra.Command) error {
+	config := filepath.Join(c.before.dir, train.ConfigFile)
+	switch {
+	case c.old != "":
+		return c.bringBack(cmd)
+	case !c.wrote:
+		return nil
+	case c.before.config != nil:
+		return shard.WriteFile(config, c.before.config)
+	}
+	return os.Remove(config)
+}
+
+// runNames are what a run leaves in its folder, in the order in which it is set aside. Checkpoints go last, and come back first: where they
+// are, there is the run.
+var runNames = []string{train.MetricsFile, train.ConfigFile, train.CheckpointFolder}
+
+// bringBack moves the run that was set aside back, in place of what a start without a checkpoint left.
+func (c *claim) bringBack(cmd *cobra.Command) error {
+	failed := func(err error) error { return fmt.Errorf("the old run stays in %s: %w", c.old, err) }
+	root := filepath.Join(c.before.dir, train.CheckpointFolder)
+	if _, err := checkpoint.Clean(checkpoint.OS, root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed(err)
+	}
+	for _, name := range slices.Backward(runNames) {
+		path := filepath.Join(c.before.dir, name)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder with something in it is refused
+			return failed(err)
+		}
+		if err := os.Rename(filepath.Join(c.old, name), path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failed(err)
+		}
+	}
+	if err := os.Remove(c.old); err != nil {
+		return err
+	}
+	note(cmd.OutOrStdout(), "the start failed, the old run is back in %s", c.before.dir)
+	return nil
+}
+
+// prepareFolder makes a run's folder ready for train.Run: it refuses settings that the run in it does not allow, moves that run away where
+// --fresh asks for it, and writes the run file as resolved. It returns what changed within the run.
+func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, source runSource, c *claim) (changed []configs.Change, err error) {
 	if f.fresh {
-		err = setAside(cmd, source.dir)
+		err = c.setAside(cmd)
 	} else {
 		changed, err = f.checkRun(cmd, l, source)
 	}
 	if err != nil {
 		return nil, err
 	}
+	c.wrote = true
 	return changed, shard.WriteFile(filepath.Join(source.dir, train.ConfigFile), l.YAML())
+}
+
+// ownFile is the run file by which the run in a folder goes on: that of its newest whole checkpoint, or the folder's own before there is
+// one. The folder's may hold what was asked for and never came into the run.
+func ownFile(cmd *cobra.Command, dir string) (string, error) {
+	config := filepath.Join(dir, train.ConfigFile)
+	newest, _, err := checkpoint.Latest(checkpoint.OS, filepath.Join(dir, train.CheckpointFolder))
+	if err != nil || newest == "" {
+		return config, err
+	}
+	file := filepath.Join(newest, train.ConfigFile)
+	saved, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("the settings of the run in %s: %w", dir, err)
+	}
+	if now, err := os.ReadFile(config); err == nil && !bytes.Equal(now, saved) {
+		note(cmd.ErrOrStderr(), "warning: %s is not what the run was saved with; it goes on by %s (change settings with --set)", config, file)
+	}
+	return file, nil
 }
 
 // checkRun compares the run in the folder, where there is one, with the run that is asked for.
@@ -110,15 +202,15 @@ func freedomOf(key string) freedom {
 // namesText says whether a key names text, which training compares itself.
 func namesText(key string) bool { return key == "data.train" || key == "data.val.files" }
 
-// compare refuses differences between the folder's run and the new one that nobody asked for, or that cannot be, and returns the others. The
-// run file in a run's own folder asks, too: it holds what --set changed before the run could save. file is the newest checkpoint's run file.
+// compare refuses differences between the folder's run and the new one that nobody asked for, or that cannot be, and returns the others.
+// file is the newest checkpoint's run file.
 func (f *trainFlags) compare(cmd *cobra.Command, old configs.Run, l *configs.Loaded, source runSource, file string) (changed []configs.Change, err error) {
 	var refused []configs.Change
 	stuck := false
 	for _, c := range configs.Diff(old, l.Run) {
 		switch how := freedomOf(c.Key); {
 		case how == free:
-		case how == explicit && (source.own || f.given(c.Key)):
+		case how == explicit && f.given(c.Key):
 			changed = append(changed, c)
 		default:
 			refused = append(refused, c)
@@ -136,6 +228,9 @@ func (f *trainFlags) refusal(cmd *cobra.Command, refused []configs.Change, stuck
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s holds a run with other settings:\n", source.dir)
 	own := programName() + " train " + shellWord(source.dir)
+	if !exists(filepath.Join(source.dir, train.ConfigFile)) {
+		own = programName() + " train " + shellWord(file) + " --out " + shellWord(source.dir)
+	}
 	for _, c := range refused {
 		says := "file says"
 		switch {
@@ -143,8 +238,6 @@ func (f *trainFlags) refusal(cmd *cobra.Command, refused []configs.Change, stuck
 			says = "--set says"
 		case !l.Given(c.Key):
 			says = "the default is"
-		case source.own: // changed by hand
-			own = programName() + " train " + shellWord(file) + " --out " + shellWord(source.dir)
 		}
 		fmt.Fprintf(&b, "  %s: run has %s, %s %s\n", c.Key, c.From, says, c.To)
 	}
@@ -160,10 +253,11 @@ func (f *trainFlags) refusal(cmd *cobra.Command, refused []configs.Change, stuck
 	return usageError{errors.New(b.String())}
 }
 
-// setAside moves what an old run left in the folder to a new folder in it. Checkpoints go last: as long as they are there, so is the run.
-func setAside(cmd *cobra.Command, dir string) error {
+// setAside moves what an old run left in the folder to a new folder in it.
+func (c *claim) setAside(cmd *cobra.Command) error {
+	dir := c.before.dir
 	var there []string
-	for _, name := range []string{train.MetricsFile, train.ConfigFile, train.CheckpointFolder} {
+	for _, name := range runNames {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			there = append(there, name)
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -179,9 +273,10 @@ func setAside(cmd *cobra.Command, dir string) error {
 	}
 	for _, name := range there {
 		if err := os.Rename(filepath.Join(dir, name), filepath.Join(old, name)); err != nil {
-			return fmt.Errorf("--fresh: %w", err)
+			return fmt.Errorf("--fresh: the old run is in part in %s: %w", old, err)
 		}
 	}
+	c.old = old
 	note(cmd.OutOrStdout(), "the old run is now in %s", old)
 	return nil
 }

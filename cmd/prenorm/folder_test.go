@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,12 +114,14 @@ func TestTrainFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	command("train", whole).want(t, exitOK, "resumed from step 34 of 34")
 	command("train", whole, "--set", "train.steps=36").want(t, exitOK, "resumed from step 34 of 36", "done: step 36 of 36")
-	// What the run's own file asks for goes on, but a model cannot change there either.
+	// The run goes on by what it was saved with, whatever became of the folder's file; a refusal suggests just that.
 	config := filepath.Join(whole, "config.yaml")
 	write(t, config, strings.Replace(read(t, config), "steps: 36", "steps: 37", 1))
-	command("train", whole).want(t, exitOK, "changed: train.steps from 36 to 37", "done: step 37 of 37")
-	write(t, config, strings.Replace(read(t, config), "seed: 5", "seed: 6", 1))
-	command("train", whole).want(t, exitUsage, "seed: run has 5, file says 6", filepath.Join("step-00000037", "config.yaml")+" --out "+whole)
+	command("train", whole, "--set", "seed=6").want(t, exitUsage, "seed: run has 5, --set says 6", "settings:\n  prenorm train "+whole+"\n")
+	command("train", whole).want(t, exitOK, "warning: "+config+" is not what", "done: step 36 of 36")
+	if strings.Contains(read(t, config), "steps: 37") {
+		t.Error("the folder's file still differs from the run")
+	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
@@ -156,6 +159,49 @@ func TestFailedStart(t *testing.T) {
 	command("train", "tiny.yaml", "--set", "data.train=missing.txt").want(t, exitFailure)
 	if read(t, config) != before {
 		t.Error("a start that failed changed config.yaml")
+	}
+}
+
+// filesOf reads all that a folder holds.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			files[path] = read(t, path)
+		} else if err == nil {
+			files[path] = "folder"
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestFailedFresh wants a start anew that fails to give the old run back.
+func TestFailedFresh(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--max-seconds", "1e-9").want(t, exitOK)
+	run := filepath.Join("runs", "tiny")
+	before := filesOf(t, run)
+	command("train", "tiny.yaml", "--fresh", "--set", "data.train=typo.txt").want(t, exitFailure, "the old run is back in "+run)
+	if after := filesOf(t, run); !maps.Equal(before, after) {
+		t.Errorf("before:\n%v\nafter:\n%v", before, after)
+	}
+	command("train", "tiny.yaml", "--fresh", "--max-seconds", "1e-9").want(t, exitOK, "the old run is now in "+filepath.Join(run, "old-1"))
+}
+
+// TestLockedFolder wants a command to change nothing in a folder that another one holds.
+func TestLockedFolder(t *testing.T) {
+	inTiny(t)
+	var r result
+	withKernels(t, hooked(2, func() { r = command("train", "tiny.yaml", "--set", "seed=6", "--fresh") }))
+	command("train", "tiny.yaml").want(t, exitOK, "done: step 20 of 20")
+	r.want(t, exitFailure, "is in use by")
+	if config := read(t, filepath.Join("runs", "tiny", "config.yaml")); !strings.Contains(config, "seed: 5") {
+		t.Errorf("another command's settings are in the folder:\n%s", config)
 	}
 }
 

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -119,4 +123,40 @@ func TestInterruptible(t *testing.T) {
 	if ctx.Err() == nil || notes.Len() > 0 {
 		t.Errorf("context %v, notes %q", ctx.Err(), &notes)
 	}
+}
+
+// TestReaderGone wants training to go on, and save, when nobody reads what it prints any more.
+func TestReaderGone(t *testing.T) {
+	inTiny(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(os.Args[0], "train", "tiny.yaml")
+	c.Env = append(os.Environ(), asCommand+"=")
+	c.Stdout = w
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err = c.Run()
+	w.Close()
+	if !exists(filepath.Join("runs", "tiny", "checkpoints", "step-00000020", "manifest.json")) {
+		t.Errorf("has not trained to the end: %v", err)
+	}
+}
+
+// TestTerminalGone wants the end of the terminal to stop and save a run, and a second notice of it not to cut that short.
+func TestTerminalGone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot send itself this signal")
+	}
+	self, err := os.FindProcess(os.Getpid())
+	must(err)
+	ctx, release := interruptible(context.Background(), io.Discard, func(int) { t.Error("quits") })
+	for range 3 {
+		must(self.Signal(syscall.SIGHUP))
+		<-ctx.Done()
+	}
+	time.Sleep(50 * time.Millisecond) // for the last to arrive
+	release()
 }

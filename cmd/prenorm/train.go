@@ -38,7 +38,7 @@ change the result must stay as they were, or be changed by --set; the model, the
 
 A run's folder in place of a run file goes on with that run in it, by its own settings, from any directory where its text is found.
 
-Ctrl-C stops the run after saving it; a second one quits at once. The exit code is then 130.`,
+Ctrl-C stops the run after saving it, as the end of the terminal does; a second Ctrl-C quits at once. The exit code is then 130.`,
 		Example: `  prenorm train quickstart
   prenorm train quickstart --set data.train=book.txt --set train.steps=1000 --out runs/book
   prenorm train run.yaml --max-seconds 3600        # stop and save after an hour; the same command goes on
@@ -65,37 +65,64 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	if !(f.maxSeconds >= 0 && f.maxSeconds < 1e9) {
 		return wrongUsage(cmd, "--max-seconds %g: wants a number of seconds from 0 to 1e9", f.maxSeconds)
 	}
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	defer release()
 	source, err := f.source(cmd, path)
 	if err != nil {
 		return err
 	}
-	loaded, err := f.load(cmd, source.file)
-	if err != nil {
-		return err
+	if source.own {
+		return f.claimed(ctx, cmd, nil, source)
 	}
-	if err := loaded.NeedsData(); err != nil {
+	loaded, err := f.loadRun(cmd, source.file)
+	if err != nil {
 		return err
 	}
 	if source.dir == "" {
 		source.dir = filepath.Join("runs", loaded.Run.Name)
+	}
+	return f.claimed(ctx, cmd, loaded, source)
+}
+
+// loadRun reads a run file that must name text.
+func (f *trainFlags) loadRun(cmd *cobra.Command, file string) (*configs.Loaded, error) {
+	loaded, err := f.load(cmd, file)
+	if err != nil {
+		return nil, err
+	}
+	return loaded, loaded.NeedsData()
+}
+
+// claimed trains in the folder with its lock held from here on. loaded is nil for the settings of the run in the folder.
+func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *configs.Loaded, source runSource) (err error) {
+	c, err := claimFolder(source.dir)
+	if err != nil {
+		return err
+	}
+	started := false
+	defer func() { err = errors.Join(err, c.release(cmd, !started)) }()
+	if loaded == nil {
+		if source.file, err = ownFile(cmd, source.dir); err != nil {
+			return err
+		}
+		if loaded, err = f.loadRun(cmd, source.file); err != nil {
+			return err
+		}
 	}
 	be, err := openBackend(loaded.Run.Device, loaded.Run.Workers, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer be.Close()
-	return f.train(cmd, be, loaded, source)
+	started, err = f.train(ctx, cmd, be, loaded, source, c)
+	return err
 }
 
-// train prepares the folder and trains. A start that fails leaves the folder as it was.
-func (f *trainFlags) train(cmd *cobra.Command, be kernels.Backend, loaded *configs.Loaded, source runSource) error {
-	before := lookAt(source.dir)
-	if f.fresh {
-		before.config = nil // it goes where the old run goes
-	}
-	changed, err := f.prepareFolder(cmd, loaded, source)
+// train prepares the folder and trains. It says whether training started; after --fresh, only a checkpoint counts as a start.
+func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.Backend, loaded *configs.Loaded, source runSource, c *claim) (started bool, err error) {
+	changed, err := f.prepareFolder(cmd, loaded, source, c)
 	if err != nil {
-		return errors.Join(err, before.restore())
+		return false, err
 	}
 	for _, c := range changed {
 		if !namesText(c.Key) {
@@ -103,30 +130,26 @@ func (f *trainFlags) train(cmd *cobra.Command, be kernels.Backend, loaded *confi
 		}
 	}
 	job := jobOf(loaded.Run)
-	job.Dir, job.Config = source.dir, loaded.YAML()
+	job.Dir, job.Locked, job.Config = source.dir, true, loaded.YAML()
 	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
 	job.MaxTime = time.Duration(f.maxSeconds * float64(time.Second))
 	if slices.Contains(slices.Concat(job.Data.Train, job.Data.Val.Files), "-") {
 		hintTerminal(job.Stdin, cmd.ErrOrStderr())
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
-	defer release()
 	outcome, err := train.Run(ctx, be, job)
-	if err != nil && outcome == (train.Outcome{}) {
-		err = errors.Join(err, before.restore())
-	}
+	started = err == nil || outcome != (train.Outcome{}) && (c.old == "" || outcome.Checkpoint != "")
 	if errors.Is(err, corpus.ErrNoText) && loaded.Header != "" {
-		return fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
+		return started, fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
 	}
 	if err != nil {
-		return err
+		return started, err
 	}
 	for _, c := range changed {
 		if namesText(c.Key) { // training has found it to be the same text by now
 			noteChange(cmd, c)
 		}
 	}
-	return conclude(ctx, cmd, commandLine(cmd, source.path), source.dir, loaded.Run, outcome)
+	return started, conclude(ctx, cmd, commandLine(cmd, source.path), source.dir, loaded.Run, outcome)
 }
 
 func noteChange(cmd *cobra.Command, c configs.Change) {
