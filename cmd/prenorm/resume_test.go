@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -152,10 +153,18 @@ func TestTerminalGone(t *testing.T) {
 	}
 	self, err := os.FindProcess(os.Getpid())
 	must(err)
+	// The tests may have been started by nohup, whose effect a watch of our own undoes.
+	watched := make(chan os.Signal, 8)
+	signal.Notify(watched, syscall.SIGHUP)
+	defer signal.Stop(watched)
 	ctx, release := interruptible(context.Background(), io.Discard, func(int) { t.Error("quits") })
 	for range 3 {
 		must(self.Signal(syscall.SIGHUP))
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatal("the end of the terminal does not stop the run")
+		}
 	}
 	time.Sleep(50 * time.Millisecond) // for the last to arrive
 	release()
