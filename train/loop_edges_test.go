@@ -82,15 +82,7 @@ func TestSamplesDiffer(t *testing.T) {
 	j := tinyJob(t)
 	j.Train.Optimizer.LR = 1e-30
 	j.Train.Sample.TopK, j.Train.Sample.Tokens, j.Train.Log.Every = 0, 12, 4
-	be := cpu.New(1)
-	defer be.Close()
-	if _, err := Run(context.Background(), be, j); err != nil {
-		t.Fatal(err)
-	}
-	records, err := metrics.Read(filepath.Join(j.Dir, MetricsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := recordsOf(t, j)
 	texts := map[string]bool{}
 	var steps []int64
 	for _, r := range records {
@@ -141,15 +133,7 @@ func firstLoss(t *testing.T, change func(*Job)) metrics.Float {
 	j := tinyJob(t)
 	j.Train.Steps, j.Train.Schedule.Warmup = 1, 0
 	change(&j)
-	be := cpu.New(1)
-	defer be.Close()
-	if _, err := Run(context.Background(), be, j); err != nil {
-		t.Fatal(err)
-	}
-	records, err := metrics.Read(filepath.Join(j.Dir, MetricsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := recordsOf(t, j)
 	return records[0].(metrics.Train).Loss
 }
 
@@ -203,15 +187,7 @@ func TestGreedySamples(t *testing.T) {
 		j := tinyJob(t)
 		j.Train.Optimizer.LR, j.Train.Optimizer.WeightDecay = 1e-30, 0
 		set(&j.Train.Sample)
-		be := cpu.New(1)
-		defer be.Close()
-		if _, err := Run(context.Background(), be, j); err != nil {
-			t.Fatal(err)
-		}
-		records, err := metrics.Read(filepath.Join(j.Dir, MetricsFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := recordsOf(t, j)
 		texts := map[string]bool{}
 		for _, r := range records {
 			if s, ok := r.(metrics.Sample); ok {

@@ -126,12 +126,9 @@ func firstDifference(have, want string) string {
 	return ""
 }
 
-// TestRecords holds the measurements of a run against what its configuration says of them: warm-up and course of the learning rate, tokens,
-// and which steps are measured, evaluated and sampled.
-func TestRecords(t *testing.T) {
-	j := tinyJob(t)
-	j.Train.Schedule = Schedule{Kind: "linear", Warmup: 3, Min: 0.5}
-	j.Train.Clip = 0.5
+// recordsOf runs a job and returns its measurements.
+func recordsOf(t *testing.T, j Job) []metrics.Record {
+	t.Helper()
 	be := cpu.New(1)
 	defer be.Close()
 	if _, err := Run(context.Background(), be, j); err != nil {
@@ -141,6 +138,16 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return records
+}
+
+// TestRecords holds the measurements of a run against what its configuration says of them: warm-up and course of the learning rate, tokens,
+// and which steps are measured, evaluated and sampled.
+func TestRecords(t *testing.T) {
+	j := tinyJob(t)
+	j.Train.Schedule = Schedule{Kind: "linear", Warmup: 3, Min: 0.5}
+	j.Train.Clip = 0.5
+	records := recordsOf(t, j)
 	lr := []float64{1. / 3, 2. / 3, 1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5}
 	var trained int
 	var evaluated, sampled []int64

@@ -21,6 +21,7 @@ import (
 // claim is a run's folder in the hands of one command, which holds its lock from before the first look until its end.
 type claim struct {
 	before sight
+	config []byte // of the run file as it was; nil for none
 	lock   *checkpoint.RunLock
 	wrote  bool   // the run file
 	old    string // where --fresh put the old run, "" = nowhere
@@ -36,7 +37,7 @@ func claimFolder(dir string) (*claim, error) {
 	if c.lock, err = checkpoint.Lock(dir); err != nil {
 		return nil, err
 	}
-	c.before.config, err = os.ReadFile(filepath.Join(dir, train.ConfigFile)) // another command may have held the folder before
+	c.config, err = os.ReadFile(filepath.Join(dir, train.ConfigFile)) // another command may have held the folder before
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(fmt.Errorf("run folder: %w", err), c.lock.Unlock())
 	}
@@ -52,7 +53,6 @@ func (c *claim) release(cmd *cobra.Command, failed bool) error {
 	if unlockErr := c.lock.Unlock(); err != nil || unlockErr != nil {
 		return errors.Join(err, unlockErr)
 	}
-	c.before.config = nil // has been brought back
 	return c.before.restore()
 }
 
@@ -64,8 +64,8 @@ func (c *claim) undo(cmd *cobra.Command) error {
 		return c.bringBack(cmd)
 	case !c.wrote:
 		return nil
-	case c.before.config != nil:
-		return shard.WriteFile(config, c.before.config)
+	case c.config != nil:
+		return shard.WriteFile(config, c.config)
 	}
 	return os.Remove(config)
 }

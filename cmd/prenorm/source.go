@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/configs"
-	"prenorm/data/shard"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 )
@@ -50,9 +47,8 @@ func exists(path string) bool {
 
 // sight is what a run's folder was before a command.
 type sight struct {
-	dir    string
-	made   []string // the folder and those above it that did not exist, innermost first
-	config []byte   // of the run file as resolved; nil for none
+	dir  string
+	made []string // the folder and those above it that did not exist, innermost first
 }
 
 // lookAt looks at a run's folder.
@@ -64,12 +60,10 @@ func lookAt(dir string) sight {
 			break
 		}
 	}
-	s.config, _ = os.ReadFile(filepath.Join(dir, train.ConfigFile))
 	return s
 }
 
-// restore brings the folder back to what it was, after a start that failed: the run file as it was, and no folder that this command made
-// and that nothing came into. Another process may have started a run there meanwhile; then all is left to it.
+// restore removes, after a start that failed, the folders that this command made and that nothing came into. Another process may have started a run there meanwhile; then all is left to it.
 func (s sight) restore() error {
 	if !exists(s.dir) {
 		return nil
@@ -77,11 +71,6 @@ func (s sight) restore() error {
 	lock, err := checkpoint.Lock(s.dir)
 	if err != nil {
 		return nil
-	}
-	config := filepath.Join(s.dir, train.ConfigFile)
-	now, _ := os.ReadFile(config)
-	if s.config != nil && !bytes.Equal(now, s.config) {
-		return errors.Join(shard.WriteFile(config, s.config), lock.Unlock())
 	}
 	remove := len(s.made) > 0 && nothingIn(s.dir)
 	if err := lock.Unlock(); err != nil || !remove {
