@@ -1,14 +1,21 @@
 package kernels
 
 // Every call below documents its views as  Out <- In  (Aux, Saved where it has them). Floating-point views of one call all have one
-// type, F32 or F64; tokens, targets, positions, documents and counters are I32. Shapes are checked by [Check] from [Call.Infer].
+// type, F32 or F64, or they are F32 with some BF16 where [Types] allows it; tokens, targets, positions, documents and counters are I32.
+// Shapes are checked by [Check] from [Call.Infer].
 
-// MatMul is C[M,N] <- A, B: the product op(A) op(B) with op(A) of [M,K] and op(B) of [K,N]; A is stored [K,M] with TransA, B is stored
-// [N,K] with TransB. A linear layer y = x Wᵀ with W[out,in] is MatMul{TransB: true}.
+// MatMul is C[M,N] <- A, B, and bias[N] with Bias, and residual[M,N] with Residual: the product op(A) op(B) with op(A) of [M,K] and op(B)
+// of [K,N], plus the bias on every row, plus the residual; A is stored [K,M] with TransA, B is stored [N,K] with TransB. A linear layer
+// y = x Wᵀ with W[out,in] is MatMul{TransB: true}. Sums are of the product first, then of the bias, then of the residual or of C.
 type MatMul struct {
 	TransA, TransB bool
-	Accumulate     bool // C += the product, in place
+	Accumulate     bool // C += the rest, in place; not with Residual
+	Bias           bool
+	Residual       bool // Out[0] must not be the memory of the residual: that is Accumulate
 }
+
+// Convert is y <- x, of one shape: BF16 from F32, rounded to the nearest and to even between two, or F32 from BF16.
+type Convert struct{}
 
 // AddBias is y[N,C] <- x[N,C], b[C]: y = x + b on every row.
 type AddBias struct{}
@@ -50,6 +57,19 @@ type RMSNormGrad struct {
 	UnitOffset bool
 }
 
+// AddRMSNorm is y[N,C], z[N,C] <- x[N,C], r[N,C], gain[D]: z = x + r, and y = [RMSNorm] of z. Aux: rstd. z may be the memory of x.
+type AddRMSNorm struct {
+	Eps        float64
+	UnitOffset bool
+}
+
+// AddRMSNormGrad is dx[N,C], dgain[D] <- x, gain, dy, r[N,C]: as [RMSNormGrad], with r added to dx: the gradient that came past the norm.
+// Saved: rstd. Out[0] may be the memory of r.
+type AddRMSNormGrad struct {
+	Eps        float64
+	UnitOffset bool
+}
+
 // LayerNorm is y[N,C] <- x[N,C], gain[D], bias[D] (Ba et al., arXiv 1607.06450), rows as in [RMSNorm].
 //
 //	y = (x - mean) rstd g + bias,  rstd = 1/sqrt(var + Eps), var the biased variance
@@ -64,6 +84,20 @@ type LayerNorm struct {
 //
 //	with h = (x - mean) rstd:  dx = rstd (g dy - mean(g dy) - h mean(g dy h));  dgain = sum dy h;  dbias = sum dy
 type LayerNormGrad struct {
+	Eps        float64
+	UnitOffset bool
+}
+
+// AddLayerNorm is y[N,C], z[N,C] <- x[N,C], r[N,C], gain[D], bias[D]: z = x + r, and y = [LayerNorm] of z. Aux: mean, rstd. z may be the
+// memory of x.
+type AddLayerNorm struct {
+	Eps        float64
+	UnitOffset bool
+}
+
+// AddLayerNormGrad is dx[N,C], dgain[D], dbias[D] <- x, gain, bias, dy, r[N,C]: as [LayerNormGrad], with r added to dx. Saved: mean, rstd.
+// Out[0] may be the memory of r.
+type AddLayerNormGrad struct {
 	Eps        float64
 	UnitOffset bool
 }

@@ -9,6 +9,12 @@ import (
 // Check compares the views of a call with what its rules say of their shapes and types, saved statistics included. Backends call it first in
 // Bind and Workspace.
 func Check(c Call, a Args) error {
+	if Narrow(a) {
+		if err := checkTypes(c, a); err != nil {
+			return err
+		}
+		a = Widened(a)
+	}
 	out, aux, err := c.Infer(a.In)
 	if err != nil {
 		return err
@@ -81,6 +87,8 @@ func inPlace(c Call, i, j int) bool {
 		return i == 0 && slices.Contains(c.InPlace(), j)
 	case AdamW, SGD, Fill:
 		return i == j
+	case AddRMSNorm, AddLayerNorm:
+		return i == 1 && j == 0
 	}
 	return false
 }

@@ -8,6 +8,7 @@ import (
 // The methods of calls: names, shape rules and arithmetic counts.
 
 func (MatMul) Kernel() string                 { return "matmul" }
+func (Convert) Kernel() string                { return "convert" }
 func (AddBias) Kernel() string                { return "addbias" }
 func (SumRows) Kernel() string                { return "sumrows" }
 func (Add) Kernel() string                    { return "add" }
@@ -17,8 +18,12 @@ func (Embed) Kernel() string                  { return "embed" }
 func (EmbedGrad) Kernel() string              { return "embed.grad" }
 func (RMSNorm) Kernel() string                { return "rmsnorm" }
 func (RMSNormGrad) Kernel() string            { return "rmsnorm.grad" }
+func (AddRMSNorm) Kernel() string             { return "add_rmsnorm" }
+func (AddRMSNormGrad) Kernel() string         { return "add_rmsnorm.grad" }
 func (LayerNorm) Kernel() string              { return "layernorm" }
 func (LayerNormGrad) Kernel() string          { return "layernorm.grad" }
+func (AddLayerNorm) Kernel() string           { return "add_layernorm" }
+func (AddLayerNormGrad) Kernel() string       { return "add_layernorm.grad" }
 func (Rope) Kernel() string                   { return "rope" }
 func (Attention) Kernel() string              { return "attention" }
 func (AttentionGrad) Kernel() string          { return "attention.grad" }
@@ -45,9 +50,15 @@ func (ActivationGrad) InPlace() []int { return []int{1} }
 func (Dropout) InPlace() []int        { return []int{0} }
 func (CacheWrite) InPlace() []int     { return []int{0} }
 
+func (AddRMSNormGrad) InPlace() []int   { return []int{3} }
+func (AddLayerNormGrad) InPlace() []int { return []int{4} }
+
 func (c RMSNormGrad) Forward() (Call, int)   { return RMSNorm(c), 2 }
 func (c LayerNormGrad) Forward() (Call, int) { return LayerNorm(c), 3 }
 func (c AttentionGrad) Forward() (Call, int) { return Attention(c), 3 }
+
+func (c AddRMSNormGrad) Forward() (Call, int)   { return RMSNorm(c), 2 }
+func (c AddLayerNormGrad) Forward() (Call, int) { return LayerNorm(c), 3 }
 
 // rule collects the first broken shape rule of a call.
 type rule struct {
@@ -131,10 +142,18 @@ func (c MatMul) Dims(in []View) (m, n, k int) {
 }
 
 func (c MatMul) Infer(in []View) (out, aux []View, err error) {
-	r := check(c, in, 2, 2)
+	operands := []int{0, 1}
+	if c.Bias {
+		operands = append(operands, len(operands))
+	}
+	if c.Residual {
+		operands = append(operands, len(operands))
+	}
+	r := check(c, in, len(operands), len(operands))
+	r.want(!c.Accumulate || !c.Residual, "it cannot both accumulate and add a residual")
 	r.rank(0, 2)
 	r.rank(1, 2)
-	d := r.floats(0, 1)
+	d := r.floats(operands...)
 	if !r.ok() {
 		return nil, nil, r.err
 	}
@@ -144,6 +163,12 @@ func (c MatMul) Infer(in []View) (out, aux []View, err error) {
 		kb = in[1].Dim(1)
 	}
 	r.want(k == kb, "inner dimensions %d and %d differ", k, kb)
+	if c.Bias {
+		r.want(slices.Equal(in[2].Shape, []int{n}), "the bias must have shape [%d]", n)
+	}
+	if c.Residual {
+		r.want(slices.Equal(in[len(in)-1].Shape, []int{m, n}), "the residual must have shape [%d %d]", m, n)
+	}
 	return r.done(Shaped(d, m, n))
 }
 
@@ -193,6 +218,7 @@ func elementwise(c Call, in []View, n int) (out, aux []View, err error) {
 }
 
 func (c Add) Infer(in []View) (out, aux []View, err error)             { return elementwise(c, in, 2) }
+func (c Convert) Infer(in []View) (out, aux []View, err error)         { return elementwise(c, in, 1) }
 func (c Scale) Infer(in []View) (out, aux []View, err error)           { return elementwise(c, in, 1) }
 func (c Softcap) Infer(in []View) (out, aux []View, err error)         { return elementwise(c, in, 1) }
 func (c Activation) Infer(in []View) (out, aux []View, err error)      { return elementwise(c, in, 1) }
@@ -308,6 +334,46 @@ func (c LayerNormGrad) Infer(in []View) (out, aux []View, err error) {
 		return nil, nil, r.err
 	}
 	return r.done(Shaped(d, in[0].Shape...), Shaped(d, in[1].Shape...), Shaped(d, in[2].Shape...))
+}
+
+// added is the rule of a norm call with one more operand of x's shape, at index at, which the rule of the plain norm does not know.
+func added(c, plain Call, in []View, at int) (out, aux []View, err error) {
+	if at >= len(in) {
+		return nil, nil, fmt.Errorf("%s: %d inputs, wants more", c.Kernel(), len(in))
+	}
+	r := &rule{call: c, in: in}
+	r.floats(0, at)
+	r.alike(0, at)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	out, aux, err = plain.Infer(slices.Delete(slices.Clone(in), at, at+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", c.Kernel(), err)
+	}
+	return out, aux, nil
+}
+
+func (c AddRMSNorm) Infer(in []View) (out, aux []View, err error) {
+	if out, aux, err = added(c, RMSNorm(c), in, 1); err != nil {
+		return nil, nil, err
+	}
+	return []View{out[0], out[0]}, aux, nil
+}
+
+func (c AddRMSNormGrad) Infer(in []View) (out, aux []View, err error) {
+	return added(c, RMSNormGrad(c), in, 3)
+}
+
+func (c AddLayerNorm) Infer(in []View) (out, aux []View, err error) {
+	if out, aux, err = added(c, LayerNorm(c), in, 1); err != nil {
+		return nil, nil, err
+	}
+	return []View{out[0], out[0]}, aux, nil
+}
+
+func (c AddLayerNormGrad) Infer(in []View) (out, aux []View, err error) {
+	return added(c, LayerNormGrad(c), in, 4)
 }
 
 func (c Rope) Infer(in []View) (out, aux []View, err error) {

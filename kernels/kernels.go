@@ -101,6 +101,8 @@ func FLOPs(c Call, a Args) int64 {
 type Options struct {
 	Workers int    // threads of a CPU backend, 0 = GOMAXPROCS; results do not depend on it
 	MatMul  string // who multiplies matrices on a GPU: "auto" or "" (cuBLAS where it is found), "own" or "cublas"
+	// Precision of programs, "" = [PrecisionFP32]. A backend that lacks it returns an error when it is opened.
+	Precision Precision
 }
 
 var registry struct {

@@ -26,6 +26,9 @@ func init() {
 		if o.Workers < 0 {
 			return nil, fmt.Errorf("cpu: %d workers: the number must not be negative (0 takes GOMAXPROCS)", o.Workers)
 		}
+		if p := o.Precision; p != "" && p != kernels.PrecisionFP32 {
+			return nil, fmt.Errorf("cpu: precision %s: the CPU computes in fp32 (set precision: fp32, or device: cuda)", p)
+		}
 		if _, err := startTier(); err != nil {
 			return nil, err
 		}

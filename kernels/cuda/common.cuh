@@ -10,6 +10,29 @@ typedef long long ll;
 
 #define FULL 0xffffffffu
 
+// bf16 is the bits of a bfloat16: the upper half of a float.
+typedef unsigned short bf16;
+
+// widen is the float that an element of either type stands for.
+__device__ __forceinline__ float widen(float x) { return x; }
+__device__ __forceinline__ float widen(bf16 x) { return __uint_as_float((u32)x << 16); }
+
+// narrow is the element of a type that is nearest to a float, the even one of two.
+template <class T> __device__ __forceinline__ T narrow(float x);
+template <> __device__ __forceinline__ float narrow<float>(float x) { return x; }
+template <> __device__ __forceinline__ bf16 narrow<bf16>(float x) {
+	bf16 y;
+	asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
+	return y;
+}
+
+// pack is two floats as bfloat16, lo in the low half.
+__device__ __forceinline__ u32 pack(float lo, float hi) {
+	u32 y;
+	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(hi), "f"(lo));
+	return y;
+}
+
 // ELEMENTS runs over i < n in steps of the whole grid.
 #define ELEMENTS(i, n) for (ll i = blockIdx.x * (ll)blockDim.x + threadIdx.x; i < (n); i += (ll)gridDim.x * blockDim.x)
 

@@ -3,7 +3,9 @@
 package cuda
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"prenorm/kernels"
@@ -22,17 +24,25 @@ func init() {
 // Backend implements [kernels.Backend] on one GPU.
 type Backend struct {
 	device    *device
+	precision kernels.Precision
 	allocated atomic.Int64
 }
 
-// New opens the first GPU. The error says what is missing where there is none. Of the options it reads MatMul.
+// New opens the first GPU. The error says what is missing where there is none. Of the options it reads MatMul and Precision.
 func New(o kernels.Options) (*Backend, error) {
+	precision := cmp.Or(o.Precision, kernels.PrecisionFP32)
+	if !slices.Contains(kernels.Precisions(), precision) {
+		return nil, fmt.Errorf("cuda: precision %s: wants one of %v", precision, kernels.Precisions())
+	}
 	d, err := open(o)
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{device: d}, nil
+	return &Backend{device: d, precision: precision}, nil
 }
+
+// Precision implements [kernels.Mixed].
+func (b *Backend) Precision() kernels.Precision { return b.precision }
 
 // Name implements [kernels.Backend].
 func (b *Backend) Name() string { return "cuda" }

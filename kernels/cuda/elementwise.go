@@ -54,22 +54,13 @@ func planFill(c kernels.Fill, a kernels.Args, _ *scratch) (uint64, error) {
 	case kernels.F64:
 		return math.Float64bits(c.Value), nil
 	case kernels.BF16:
-		return uint64(bfloat16(float32(c.Value))), nil
+		return uint64(kernels.ToBF16(float32(c.Value))), nil
 	case kernels.I32:
 		return uint64(uint32(int32(c.Value))), whole(31)
 	case kernels.I8:
 		return uint64(uint8(int8(c.Value))), whole(7)
 	}
 	return uint64(math.Float32bits(float32(c.Value))), nil
-}
-
-// bfloat16 is the nearest bfloat16 to x, ties to even; a NaN stays one.
-func bfloat16(x float32) uint16 {
-	bits := math.Float32bits(x)
-	if x != x {
-		return 0x7fc0
-	}
-	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }
 
 func bindFill(b *builder, _ kernels.Fill, a kernels.Args, bits uint64) {

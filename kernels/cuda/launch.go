@@ -44,6 +44,7 @@ type kernelLaunch struct {
 	function cu.Function
 	grid     [3]int
 	block    int
+	shared   int // bytes of dynamic shared memory
 	slots    []uint64
 	pointers []unsafe.Pointer // to the slots
 }
@@ -84,8 +85,8 @@ func (d *device) enqueue(l *kernelLaunch) error {
 	if l.product != nil {
 		return d.blas.gemm(l.product)
 	}
-	if err := l.function.Launch(l.grid[0], l.grid[1], l.grid[2], l.block, 1, 1, 0, d.compute, l.pointers); err != nil {
-		return fmt.Errorf("cuLaunchKernel, grid %v, block %d: %w", l.grid, l.block, err)
+	if err := l.function.Launch(l.grid[0], l.grid[1], l.grid[2], l.block, 1, 1, l.shared, d.compute, l.pointers); err != nil {
+		return fmt.Errorf("cuLaunchKernel, grid %v, block %d, dynamic shared memory %d: %w", l.grid, l.block, l.shared, err)
 	}
 	return nil
 }
@@ -100,20 +101,30 @@ type builder struct {
 // launch adds a kernel with blocks of the given number of threads. A grid with no block adds nothing. Arguments are views and
 // [kernels.View.Dev] addresses for pointers, int for int and long long, uint32, float32, float64 and uint64 for what they are.
 func (b *builder) launch(m *module, name string, grid [3]int, block int, args ...any) {
+	b.launchShared(m, name, grid, block, 0, args...)
+}
+
+// launchShared is launch for a kernel that wants dynamic shared memory.
+func (b *builder) launchShared(m *module, name string, grid [3]int, block, shared int, args ...any) {
 	if b.err != nil || grid[0] == 0 || grid[1] == 0 || grid[2] == 0 {
 		return
 	}
-	l := kernelLaunch{name: name, grid: grid, block: block, slots: make([]uint64, len(args)), pointers: make([]unsafe.Pointer, len(args))}
+	l := kernelLaunch{name: name, grid: grid, block: block, shared: shared, slots: make([]uint64, len(args)), pointers: make([]unsafe.Pointer, len(args))}
 	for i, a := range args {
 		l.slots[i] = slot(a)
 		l.pointers[i] = unsafe.Pointer(&l.slots[i])
 	}
 	b.err = b.device.do(func() (err error) {
-		l.function, err = b.device.function(m, name)
+		if l.function, err = b.device.function(m, name); err == nil && shared > staticShared {
+			err = allowShared(l.function, shared)
+		}
 		return err
 	})
 	b.program.launches = append(b.program.launches, l)
 }
+
+// staticShared is how much dynamic shared memory a block may have without asking.
+const staticShared = 48 << 10
 
 // slot is an argument in 64 bits; narrower ones lie in the low bytes.
 func slot(a any) uint64 {

@@ -12,6 +12,8 @@ import "C"
 import (
 	"fmt"
 	"unsafe"
+
+	"gorgonia.org/cu"
 )
 
 // available says why there is no CUDA driver to use, nil when there is one.
@@ -22,6 +24,16 @@ func available() error {
 		return fmt.Errorf("cuda: no NVIDIA driver: %s (install it, name its libcuda.so.1 in PRENORM_LIBCUDA, or use the device cpu)", C.GoString(text))
 	case status != 0:
 		return fmt.Errorf("cuda: the NVIDIA driver found no usable GPU: cuInit returns error %d (see nvidia-smi, or use the device cpu)", int(status))
+	}
+	return nil
+}
+
+// allowShared lifts the limit of 48 KiB on a kernel's dynamic shared memory, which cu cannot.
+func allowShared(f cu.Function, bytes int) error {
+	// cu.Function is a struct with the driver's handle as its only field, which it keeps to itself.
+	handle := *(*C.CUfunction)(unsafe.Pointer(&f))
+	if r := C.cuFuncSetAttribute(handle, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes)); r != 0 {
+		return fmt.Errorf("cuda: cuFuncSetAttribute of %d bytes of dynamic shared memory: error %d (the GPU has less for a block)", bytes, int(r))
 	}
 	return nil
 }

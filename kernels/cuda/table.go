@@ -39,6 +39,16 @@ func enter[C kernels.Call, P any](plan func(c C, a kernels.Args, s *scratch) (P,
 	}
 }
 
+// narrows are the calls that take bf16 views where [kernels.TypesOf] allows them.
+var narrows = map[string]bool{}
+
+// narrowed adds calls to narrows.
+func narrowed(calls ...kernels.Call) {
+	for _, c := range calls {
+		narrows[c.Kernel()] = true
+	}
+}
+
 // none is the plan of a call that wants no workspace.
 type none struct{}
 
@@ -73,8 +83,8 @@ func lookup(c kernels.Call, a kernels.Args) (entry, error) {
 		return e, nil
 	}
 	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
-		if v.DType != kernels.F32 && v.DType != kernels.I32 {
-			return entry{}, fmt.Errorf("cuda: %s: a view is %v, the cuda backend computes in f32 only (the ref backend serves f64)", c.Kernel(), v)
+		if v.DType != kernels.F32 && v.DType != kernels.I32 && !(v.DType == kernels.BF16 && narrows[c.Kernel()]) {
+			return entry{}, fmt.Errorf("cuda: %s: a view is %v, the cuda backend computes in f32 and bf16 only (the ref backend serves f64)", c.Kernel(), v)
 		}
 	}
 	return e, nil

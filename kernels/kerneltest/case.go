@@ -54,6 +54,9 @@ type family struct {
 	cases func(g *generator) []testCase
 	// rounding is the kernel's error, in units of the element type's epsilon, beside that of its longest sum. Each family says why.
 	rounding float64
+	// narrow is the error, in units of half of BF16's epsilon and relative to the largest result or to the terms that it is a sum of, of
+	// what a kernel with BF16 views rounds to BF16 inside. Results that are stored as BF16 are granted their own rounding beside it.
+	narrow float64
 	// exact: the result has one right value.
 	exact bool
 	// twin returns another call on inputs of the case whose output 0 must have the bits of output `of` of the case.
@@ -216,6 +219,11 @@ func contents(views []kernels.View) []tensor {
 			x.floats = make([]float64, v.Len())
 			for i, e := range v.F32() {
 				x.floats[i] = float64(e)
+			}
+		case kernels.BF16:
+			x.floats = make([]float64, v.Len())
+			for i, e := range v.BF16() {
+				x.floats[i] = float64(kernels.FromBF16(e))
 			}
 		}
 		all = append(all, x)

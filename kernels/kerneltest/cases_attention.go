@@ -10,8 +10,8 @@ import (
 func init() {
 	// The exponential of a difference of scores and log-sum-exp, each good to an epsilon times its size (that is each case's own
 	// rounding), and a vector exponential good to a few units in the last place.
-	register(kernels.Attention{}, family{cases: attentionCases, rounding: 12})
-	register(kernels.AttentionGrad{}, family{cases: attentionGradCases, rounding: 24}) // the same twice over: p, and ds with D in it
+	register(kernels.Attention{}, family{cases: attentionCases, rounding: 12, narrow: 2})
+	register(kernels.AttentionGrad{}, family{cases: attentionGradCases, rounding: 24, narrow: 6}) // the same twice over: p, and ds with D in it
 	register(kernels.CachedAttention{}, family{cases: cachedAttentionCases, rounding: 12})
 }
 

@@ -10,7 +10,7 @@ import (
 func init() {
 	// As attention's: exponentials of differences as large as the case's logits.
 	register(kernels.LinearCrossEntropy{}, family{cases: headCases, rounding: 12})
-	register(kernels.LinearCrossEntropyGrad{}, family{cases: headGradCases, rounding: 12, twin: headTwin})
+	register(kernels.LinearCrossEntropyGrad{}, family{cases: headGradCases, rounding: 12, narrow: 2, twin: headTwin})
 }
 
 // headTwin is the loss alone, whose bits the gradient's loss must have.

@@ -8,8 +8,9 @@ import (
 )
 
 func init() {
-	// One rounding of the result, one of a product, and one more when it is added to C.
-	register(kernels.MatMul{}, family{cases: matMulCases, rounding: 3})
+	// One rounding of the result, one of a product, one more when the bias and one when the residual or C is added.
+	register(kernels.MatMul{}, family{cases: matMulCases, rounding: 4})
+	register(kernels.Convert{}, family{cases: convertCases, exact: true})
 	register(kernels.AddBias{}, family{cases: addBiasCases, rounding: 1}) // one rounding
 	register(kernels.SumRows{}, family{cases: sumRowsCases, rounding: 1}) // the rounding of the result beside the sum's
 }
@@ -38,7 +39,25 @@ func matMulCases(g *generator) []testCase {
 			initial := g.normal(m, n)
 			t.initial = &initial
 		}
+		if c.Bias {
+			t.in = append(t.in, g.normal(n))
+		}
+		if c.Residual {
+			t.in = append(t.in, g.normal(m, n))
+		}
 		all = append(all, t)
+	}
+	for mode := range 16 {
+		c := kernels.MatMul{TransA: mode&1 != 0, TransB: mode&2 != 0, Accumulate: mode&12 == 12, Bias: mode&4 != 0, Residual: mode&12 == 8}
+		if mode&12 == 0 {
+			c.Bias, c.Residual = true, true
+		}
+		for i, s := range matMulSizes {
+			if i%4 == mode/4 {
+				add(c, s[0], s[1], s[2], "", 0)
+			}
+		}
+		add(c, 9, 18, 7, " with a NaN", math.NaN())
 	}
 	for mode := range 8 {
 		c := kernels.MatMul{TransA: mode&1 != 0, TransB: mode&2 != 0, Accumulate: mode&4 != 0}
@@ -55,6 +74,20 @@ func matMulCases(g *generator) []testCase {
 
 // rowSizes are N, C of matrices that are treated row by row.
 var rowSizes = [][2]int{{1, 1}, {0, 3}, {3, 0}, {1, 7}, {2, 4}, {3, 8}, {5, 9}, {4, 15}, {17, 16}, {7, 17}, {2, 31}, {3, 33}, {5, 64}, {65, 65}, {33, 127}, {300, 130}}
+
+func convertCases(g *generator) []testCase {
+	var all []testCase
+	for _, s := range rowSizes {
+		all = append(all, testCase{name: fmt.Sprint(s), call: kernels.Convert{}, in: []tensor{g.normal(s[0], s[1])}})
+	}
+	// Between two bfloat16: below, at and above the middle, from even and from odd; the largest, which rounds to infinity; none is a number.
+	edges := []float64{1, 1 + 0x1p-9, 1 + 0x1p-8, 1 + 0x1.8p-8, 1 + 0x1p-7 + 0x1p-8, -1 - 0x1p-8, 0, math.Copysign(0, -1), 0x1p-126, 0x1p-133, 3.3e38, math.MaxFloat32}
+	for range 3 {
+		all = append(all, testCase{name: "edges", call: kernels.Convert{}, in: []tensor{g.list(edges...)}},
+			testCase{name: "no numbers", call: kernels.Convert{}, in: []tensor{g.list(math.NaN(), math.Inf(1), 2, math.Inf(-1))}})
+	}
+	return all
+}
 
 func addBiasCases(g *generator) []testCase {
 	var all []testCase

@@ -11,8 +11,12 @@ func init() {
 	// Roundings of a square root, a division (or a reciprocal square root refined by one step), and of products.
 	register(kernels.RMSNorm{}, family{cases: rmsNormCases, rounding: 6})
 	register(kernels.RMSNormGrad{}, family{cases: rmsNormGradCases, rounding: 12}) // the same, in the cube of rstd
+	register(kernels.AddRMSNorm{}, family{cases: addRMSNormCases, rounding: 7})
+	register(kernels.AddRMSNormGrad{}, family{cases: addRMSNormGradCases, rounding: 13})
 	register(kernels.LayerNorm{}, family{cases: layerNormCases, rounding: 8})
 	register(kernels.LayerNormGrad{}, family{cases: layerNormGradCases, rounding: 16}) // two means beside it
+	register(kernels.AddLayerNorm{}, family{cases: addLayerNormCases, rounding: 9})
+	register(kernels.AddLayerNormGrad{}, family{cases: addLayerNormGradCases, rounding: 17})
 }
 
 // normSize is N rows of a width, normalised in runs of d.
@@ -121,6 +125,63 @@ func layerNormGradCases(g *generator) []testCase {
 		forward := kernels.LayerNorm{Eps: eps, UnitOffset: c.unit}
 		_, aux := g.forward(forward, c.x, c.gain, c.bias)
 		all = append(all, c.gradient(c.test(kernels.LayerNormGrad(forward), c.x, c.gain, c.bias, c.dy), aux))
+	}
+	return all
+}
+
+// split makes x and r of a case's x, so that their sum is x but for its last bits.
+func (c normCase) split(g *generator) (x, r tensor) {
+	x = g.scaled(1, c.size.n, c.size.width)
+	r = x
+	r.floats = append([]float64(nil), x.floats...)
+	for i := range r.floats {
+		r.floats[i] = g.round(c.x.floats[i] - x.floats[i])
+	}
+	return x, r
+}
+
+// added makes a case of a norm of a sum: the error of z is that of its terms, and what it does to y grows with rstd.
+func (c normCase) added(g *generator, call kernels.Call, params ...tensor) testCase {
+	x, r := c.split(g)
+	t := c.test(call, append([]tensor{x, r}, params...)...)
+	if c.size.n > 0 && c.x.largest() < 1e-3 { // terms cancel: the sum is only as good as they are
+		t.rounding = 1 / max(c.x.largest(), 1e-4)
+	}
+	return t
+}
+
+func addRMSNormCases(g *generator) []testCase {
+	var all []testCase
+	for _, c := range normCases(g, false) {
+		all = append(all, c.added(g, kernels.AddRMSNorm{Eps: eps, UnitOffset: c.unit}, c.gain))
+	}
+	return all
+}
+
+func addLayerNormCases(g *generator) []testCase {
+	var all []testCase
+	for _, c := range normCases(g, true) {
+		all = append(all, c.added(g, kernels.AddLayerNorm{Eps: eps, UnitOffset: c.unit}, c.gain, c.bias))
+	}
+	return all
+}
+
+func addRMSNormGradCases(g *generator) []testCase {
+	var all []testCase
+	for _, t := range rmsNormGradCases(g) {
+		c := t.call.(kernels.RMSNormGrad)
+		t.call, t.in = kernels.AddRMSNormGrad(c), append(t.in, g.normal(t.in[0].shape...))
+		all = append(all, t)
+	}
+	return all
+}
+
+func addLayerNormGradCases(g *generator) []testCase {
+	var all []testCase
+	for _, t := range layerNormGradCases(g) {
+		c := t.call.(kernels.LayerNormGrad)
+		t.call, t.in = kernels.AddLayerNormGrad(c), append(t.in, g.normal(t.in[0].shape...))
+		all = append(all, t)
 	}
 	return all
 }

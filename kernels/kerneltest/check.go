@@ -16,6 +16,7 @@ type harness struct {
 	be      kernels.Backend
 	workers []kernels.Backend
 	dtype   kernels.DType
+	types   types // where views are BF16; dtype is F32 then
 	family  family
 }
 
@@ -36,6 +37,9 @@ func (h *harness) check(c testCase) error {
 	}
 	var base outcome
 	for i, v := range variants(c, wantAux) {
+		if v.inPlace >= 0 && of(h.types.in, v.inPlace, h.dtype) != of(h.types.out, 0, h.dtype) {
+			continue
+		}
 		got, err := h.run(h.be, c, v, garbageNaN, garbageLarge)
 		if err == nil {
 			err = h.compare(c, got, wantOut, wantAux)
@@ -100,7 +104,7 @@ func variants(c testCase, aux []tensor) []variant {
 
 // run binds a case once and launches it once for each kind of garbage in outputs and workspace: the bits must not differ.
 func (h *harness) run(be kernels.Backend, c testCase, v variant, garbage ...byte) (got outcome, err error) {
-	l, arena, err := newLayout(be, c, h.dtype, v)
+	l, arena, err := newLayout(be, c, h.dtype, h.types, v)
 	if err != nil {
 		return got, err
 	}
@@ -162,7 +166,9 @@ func (h *harness) checkTwin(c testCase, base outcome) error {
 		return nil
 	}
 	twin, of := h.family.twin(c)
-	got, err := h.run(h.be, twin, variant{inPlace: -1}, garbageNaN)
+	other := *h
+	other.types.out = nil // a twin's output is F32
+	got, err := other.run(h.be, twin, variant{inPlace: -1}, garbageNaN)
 	if err != nil {
 		return fmt.Errorf("%s on the same inputs: %w", twin.call.Kernel(), err)
 	}
@@ -174,7 +180,7 @@ func (h *harness) checkTwin(c testCase, base outcome) error {
 
 // checkFailure wants the launch to fail with words that help, and to touch nothing outside its outputs.
 func (h *harness) checkFailure(c testCase) (err error) {
-	l, arena, err := newLayout(h.be, c, h.dtype, variant{inPlace: -1})
+	l, arena, err := newLayout(h.be, c, h.dtype, h.types, variant{inPlace: -1})
 	if err != nil {
 		return err
 	}
@@ -207,12 +213,12 @@ func (h *harness) compare(c testCase, got outcome, wantOut, wantAux []tensor) er
 		if i < len(c.magnitude) {
 			magnitude = c.magnitude[i]
 		}
-		if err := h.compareTensor(c, out[i], wantOut[i], magnitude); err != nil {
+		if err := h.compareTensor(c, out[i], wantOut[i], magnitude, of(h.types.out, i, h.dtype) == kernels.BF16); err != nil {
 			return fmt.Errorf("output %d, %w", i, err)
 		}
 	}
 	for i := range aux {
-		if err := h.compareTensor(c, aux[i], wantAux[i], 0); err != nil {
+		if err := h.compareTensor(c, aux[i], wantAux[i], 0, false); err != nil {
 			return fmt.Errorf("statistic %d, %w", i, err)
 		}
 	}
@@ -230,15 +236,22 @@ func (h *harness) tolerance(c testCase) float64 {
 	if h.dtype == kernels.F64 {
 		epsilon = 0x1p-52
 	}
-	return epsilon * (h.family.rounding + c.rounding + math.Sqrt(float64(c.terms)))
+	inside := 0.0
+	if h.types.in != nil {
+		inside = h.family.narrow * halfNarrow
+	}
+	return inside + epsilon*(h.family.rounding+c.rounding+math.Sqrt(float64(c.terms)))
 }
+
+// halfNarrow is half of BF16's epsilon: the largest relative error of rounding to it.
+const halfNarrow = 0x1p-8
 
 // smallest is the absolute floor of every tolerance: results below it may be flushed to zero.
 const smallest = 0x1p-126
 
 // compareTensor compares elements: what is not finite for the reference must not be finite, NaN must stay NaN, the rest must be within
-// the tolerance of the largest.
-func (h *harness) compareTensor(c testCase, got, want tensor, magnitude float64) error {
+// the tolerance of the largest and, where they are stored as BF16, within one rounding more.
+func (h *harness) compareTensor(c testCase, got, want tensor, magnitude float64, narrowed bool) error {
 	for i := range want.ints {
 		if got.ints[i] != want.ints[i] {
 			return fmt.Errorf("element %d: %d, the reference has %d", i, got.ints[i], want.ints[i])
@@ -256,6 +269,12 @@ func (h *harness) compareTensor(c testCase, got, want tensor, magnitude float64)
 	}
 	for i, w := range want.floats {
 		g := got.floats[i]
+		limit := limit
+		if narrowed && h.family.exact {
+			w = narrow(w)
+		} else if narrowed {
+			limit += halfNarrow * (math.Abs(w) + limit)
+		}
 		switch {
 		case finite(w) && !(math.Abs(g-w) <= limit):
 			return fmt.Errorf("element %d of %v: %.9g, the reference has %.9g: off by %.3g, allowed are %.3g", i, want.shape, g, w, math.Abs(g-w), limit)
@@ -281,7 +300,7 @@ func (h *harness) checkAllocations(cases []testCase) (err error) {
 }
 
 func (h *harness) allocations(c testCase) (err error) {
-	l, arena, err := newLayout(h.be, c, h.dtype, variant{inPlace: -1})
+	l, arena, err := newLayout(h.be, c, h.dtype, h.types, variant{inPlace: -1})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ package kerneltest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"prenorm/kernels"
@@ -19,6 +20,8 @@ import (
 type Options struct {
 	// F64: the backend computes in float64 too.
 	F64 bool
+	// Narrow: the backend takes BF16 views where [kernels.Types] allows them.
+	Narrow bool
 	// Workers opens the backend with n workers, for a backend whose results must not depend on them. nil = it has none.
 	Workers func(n int) (kernels.Backend, error)
 }
@@ -29,8 +32,9 @@ const maxReports = 5
 // Calls returns a zero value of every call of package kernels.
 func Calls() []kernels.Call {
 	return []kernels.Call{
-		kernels.MatMul{}, kernels.AddBias{}, kernels.SumRows{}, kernels.Add{}, kernels.Scale{}, kernels.Softcap{},
+		kernels.MatMul{}, kernels.Convert{}, kernels.AddBias{}, kernels.SumRows{}, kernels.Add{}, kernels.Scale{}, kernels.Softcap{},
 		kernels.Embed{}, kernels.EmbedGrad{}, kernels.RMSNorm{}, kernels.RMSNormGrad{}, kernels.LayerNorm{}, kernels.LayerNormGrad{},
+		kernels.AddRMSNorm{}, kernels.AddRMSNormGrad{}, kernels.AddLayerNorm{}, kernels.AddLayerNormGrad{},
 		kernels.Rope{}, kernels.Attention{}, kernels.AttentionGrad{}, kernels.CacheWrite{}, kernels.CachedAttention{},
 		kernels.Activation{}, kernels.ActivationGrad{}, kernels.GatedActivation{}, kernels.GatedActivationGrad{}, kernels.Dropout{},
 		kernels.LinearCrossEntropy{}, kernels.LinearCrossEntropyGrad{},
@@ -62,6 +66,9 @@ func Run(t *testing.T, open func() (kernels.Backend, error), opt Options) {
 			t.Run(fmt.Sprintf("%s/%v", call.Kernel(), dtype), func(t *testing.T) {
 				report(t, checkKernel(be, workers, call.Kernel(), dtype)...)
 			})
+		}
+		if opt.Narrow && len(patterns(call, 8, 4)) > 0 {
+			t.Run(call.Kernel()+"/bf16", func(t *testing.T) { report(t, checkNarrow(be, call.Kernel())...) })
 		}
 	}
 }
@@ -95,6 +102,35 @@ func report(t *testing.T, errs ...error) {
 			t.Error(err)
 		}
 	}
+}
+
+// checkNarrow runs every case of one kernel with BF16 views, each with one of the ways to choose them, and returns what failed.
+func checkNarrow(be kernels.Backend, name string) []error {
+	f := families[name]
+	var errs []error
+	counts := map[string]int{}
+	cases := f.cases(newGenerator(name, kernels.F32))
+	for _, c := range cases {
+		ways := patterns(c.call, len(c.in), outputs(c))
+		if len(ways) == 0 {
+			continue
+		}
+		key := fmt.Sprint(ways)
+		h := &harness{be: be, dtype: kernels.F32, family: f, types: ways[counts[key]%len(ways)]}
+		counts[key]++
+		if err := h.check(h.types.round(c)); err != nil {
+			errs = append(errs, fmt.Errorf("%s %+v as %v: %w", c.name, c.call, h.types, err))
+			if len(errs) == maxReports {
+				return append(errs, fmt.Errorf("stopped after %d failing cases of %d", maxReports, len(cases)))
+			}
+		}
+	}
+	for key, n := range counts {
+		if ways := strings.Count(key, "<-"); n < ways {
+			errs = append(errs, fmt.Errorf("%d cases for %d choices of types", n, ways))
+		}
+	}
+	return errs
 }
 
 // checkKernel runs every case of one kernel and returns what failed.

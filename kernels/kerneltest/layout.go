@@ -46,19 +46,24 @@ func (p *planner) place(bytes, shift int) region {
 }
 
 // newLayout places a case and allocates its arena.
-func newLayout(be kernels.Backend, c testCase, dtype kernels.DType, v variant) (*layout, kernels.Arena, error) {
+func newLayout(be kernels.Backend, c testCase, dtype kernels.DType, t types, v variant) (*layout, kernels.Arena, error) {
 	shapes := kernels.Args{}
-	for _, x := range c.in {
-		shapes.In = append(shapes.In, x.view(dtype))
+	for i, x := range c.in {
+		shapes.In = append(shapes.In, x.view(of(t.in, i, dtype)))
 	}
 	if v.saved {
 		for _, x := range c.saved {
 			shapes.Saved = append(shapes.Saved, x.view(dtype))
 		}
 	}
-	out, aux, err := c.call.Infer(shapes.In)
+	out, aux, err := c.call.Infer(kernels.Widened(shapes).In)
 	if err != nil {
 		return nil, nil, err
+	}
+	for i := range out {
+		if out[i].DType == kernels.F32 {
+			out[i].DType = of(t.out, i, kernels.F32)
+		}
 	}
 	shapes.Out = out
 	if v.aux {
@@ -151,6 +156,10 @@ func put(v kernels.View, x tensor) {
 	case kernels.F32:
 		for i, e := range x.floats {
 			v.F32()[i] = float32(e)
+		}
+	case kernels.BF16:
+		for i, e := range x.floats {
+			v.BF16()[i] = kernels.ToBF16(float32(e))
 		}
 	}
 }

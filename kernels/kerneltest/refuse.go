@@ -57,13 +57,18 @@ func retype(views []kernels.View, i int) bool {
 
 func (h *harness) refusals(c testCase) (err error) {
 	v := variant{aux: true, saved: true, inPlace: -1}
-	l, arena, err := newLayout(h.be, c, h.dtype, v)
+	l, arena, err := newLayout(h.be, c, h.dtype, h.types, v)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, arena.Free()) }()
 	if _, err := h.be.Bind(c.call, l.args); err != nil {
 		return fmt.Errorf("bind: %w", err)
+	}
+	if h.dtype == kernels.F32 {
+		if err := h.narrowed(c, l.args); err != nil {
+			return err
+		}
 	}
 	for _, m := range misfits {
 		a := l.args
@@ -73,6 +78,27 @@ func (h *harness) refusals(c testCase) (err error) {
 		}
 		if _, err := h.be.Bind(c.call, a); err == nil {
 			return fmt.Errorf("%s %+v: Bind accepts %s", c.name, c.call, m.what)
+		}
+	}
+	return nil
+}
+
+// narrowed wants Bind to refuse a BF16 view in every place where the call's rule says F32.
+func (h *harness) narrowed(c testCase, args kernels.Args) error {
+	rule := kernels.TypesOf(c.call)
+	for i := range len(args.In) + len(args.Out) {
+		a := args
+		a.Out, a.In = slices.Clone(a.Out), slices.Clone(a.In)
+		views, letters := a.In, pad(rule.In, len(a.In))
+		if i >= len(args.In) {
+			i, views, letters = i-len(args.In), a.Out, pad(rule.Out, len(a.Out))
+		}
+		if letters[i] != 'w' || views[i].DType != kernels.F32 {
+			continue
+		}
+		views[i].DType = kernels.BF16
+		if _, err := h.be.Bind(c.call, a); err == nil {
+			return fmt.Errorf("%s %+v: Bind accepts %v <- %v", c.name, c.call, a.Out, a.In)
 		}
 	}
 	return nil

@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 		args kernels.Args
 		says string
 	}{
-		{kernels.Scale{}, kernels.Args{Out: views(bf16), In: views(bf16)}, "scale\" in bf16"},
+		{kernels.Softcap{}, kernels.Args{Out: views(bf16), In: views(bf16)}, "must be f32"},
 		{kernels.Scale{}, kernels.Args{Out: views(i8), In: views(i8)}, "floating-point"},
 		{kernels.Softcap{}, kernels.Args{Out: views(f(3)), In: views(f(3))}, "cap 0 must be above 0"},
 		{kernels.Activation{Kind: "relu"}, kernels.Args{Out: views(f(3)), In: views(f(3))}, `unknown activation "relu" (have gelu_tanh, silu)`},

@@ -12,6 +12,11 @@ func init() {
 		f32: bindLayerNormGrad[float32], f64: bindLayerNormGrad[float64],
 		workspace: func(_ kernels.LayerNormGrad, a kernels.Args) int { return 2 * runs(a) },
 	})
+	define(definition[kernels.AddLayerNorm]{f32: bindAddLayerNorm[float32], f64: bindAddLayerNorm[float64]})
+	define(definition[kernels.AddLayerNormGrad]{
+		f32: bindAddLayerNormGrad[float32], f64: bindAddLayerNormGrad[float64],
+		workspace: func(_ kernels.AddLayerNormGrad, a kernels.Args) int { return 2 * runs(a) },
+	})
 }
 
 // moments are the mean of x and 1/sqrt(its biased variance + eps), both rounded to F. The variance is taken about the unrounded mean.
@@ -56,9 +61,19 @@ func bindLayerNorm[F float](c kernels.LayerNorm, v kernels.Args) kernels.Launch 
 	}
 }
 
-// layerNormGrad is, with h = (x - mean) rstd: dx = rstd (g dy - mean(g dy) - h mean(g dy h)) on each run, and over the runs
-// dgain = the sum of dy h and dbias = the sum of dy.
-func layerNormGrad[F float](dx, dgain, dbias, x, gain, dy []F, mean, rstd []float64, unitOffset bool) {
+// bindAddLayerNorm binds z = x + r and the norm of z.
+func bindAddLayerNorm[F float](c kernels.AddLayerNorm, v kernels.Args) kernels.Launch {
+	z, x, r := of[F](v.Out[1]), of[F](v.In[0]), of[F](v.In[1])
+	norm := bindLayerNorm[F](kernels.LayerNorm(c), kernels.Args{Out: v.Out[:1], Aux: v.Aux, In: []kernels.View{v.Out[1], v.In[2], v.In[3]}})
+	return func() error {
+		add(z, x, r)
+		return norm()
+	}
+}
+
+// layerNormGrad is, with h = (x - mean) rstd: dx = rstd (g dy - mean(g dy) - h mean(g dy h)) on each run, plus past where it is not nil, and over
+// the runs dgain = the sum of dy h and dbias = the sum of dy. dx may be past.
+func layerNormGrad[F float](dx, dgain, dbias, x, gain, dy, past []F, mean, rstd []float64, unitOffset bool) {
 	d, unit := len(gain), offset(unitOffset)
 	for n, r := range rstd {
 		xn, dyn, dxn := row(x, n, d), row(dy, n, d), row(dx, n, d)
@@ -73,7 +88,7 @@ func layerNormGrad[F float](dx, dgain, dbias, x, gain, dy []F, mean, rstd []floa
 		for i := range xn {
 			g := (unit + float64(gain[i])) * float64(dyn[i])
 			h := (float64(xn[i]) - mean[n]) * r
-			dxn[i] = F(r * (g - meanG - h*meanGH))
+			dxn[i] = F(r*(g-meanG-h*meanGH) + at(past, n*d+i))
 		}
 	}
 	for i := range dgain {
@@ -87,8 +102,16 @@ func layerNormGrad[F float](dx, dgain, dbias, x, gain, dy []F, mean, rstd []floa
 }
 
 func bindLayerNormGrad[F float](c kernels.LayerNormGrad, v kernels.Args) kernels.Launch {
+	return bindAddLayerNormGrad[F](kernels.AddLayerNormGrad(c), v)
+}
+
+func bindAddLayerNormGrad[F float](c kernels.AddLayerNormGrad, v kernels.Args) kernels.Launch {
 	dx, dgain, dbias := of[F](v.Out[0]), of[F](v.Out[1]), of[F](v.Out[2])
 	x, gain, dy := of[F](v.In[0]), of[F](v.In[1]), of[F](v.In[3])
+	var past []F
+	if len(v.In) > 4 {
+		past = of[F](v.In[4])
+	}
 	parts := scratch(v.Work, runs(v), runs(v))
 	mean, rstd := parts[0], parts[1]
 	var savedMean, savedRstd []F
@@ -103,7 +126,7 @@ func bindLayerNormGrad[F float](c kernels.LayerNormGrad, v kernels.Args) kernels
 				mean[n], rstd[n] = moments(row(x, n, len(gain)), c.Eps)
 			}
 		}
-		layerNormGrad(dx, dgain, dbias, x, gain, dy, mean, rstd, c.UnitOffset)
+		layerNormGrad(dx, dgain, dbias, x, gain, dy, past, mean, rstd, c.UnitOffset)
 		return nil
 	}
 }

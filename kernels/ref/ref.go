@@ -1,4 +1,4 @@
-// Package ref defines every kernel of package kernels in plain loops, for float32 and float64: what a call means is what its function
+// Package ref defines every kernel of package kernels in plain loops, for float32 and float64, and for BF16 by way of float32: what a call means is what its function
 // here computes. Faster backends are held against it by kernels/kerneltest.
 //
 // Rules of the package: one op a file with its binding beside it; every intermediate value and every sum is a float64, summed in index
@@ -16,14 +16,34 @@ import (
 )
 
 func init() {
-	kernels.Register("ref", func(kernels.Options) (kernels.Backend, error) { return New(), nil })
+	kernels.Register("ref", func(o kernels.Options) (kernels.Backend, error) {
+		b, err := Open(o)
+		if err != nil {
+			return nil, err
+		}
+		return b, nil
+	})
 }
 
 // Backend runs the reference kernels in the calling goroutine, on host memory.
-type Backend struct{}
+type Backend struct{ precision kernels.Precision }
 
-// New returns the reference backend. It holds nothing, so closing it is a formality.
-func New() *Backend { return &Backend{} }
+// New returns the reference backend in float32 and float64. It holds nothing, so closing it is a formality.
+func New() *Backend { return &Backend{kernels.PrecisionFP32} }
+
+// Open returns the reference backend in a precision: fp32 or bf16.
+func Open(o kernels.Options) (*Backend, error) {
+	switch o.Precision {
+	case "":
+		return New(), nil
+	case kernels.PrecisionFP32, kernels.PrecisionBF16:
+		return &Backend{o.Precision}, nil
+	}
+	return nil, fmt.Errorf("ref: precision %s: wants fp32 or bf16", o.Precision)
+}
+
+// Precision implements [kernels.Mixed].
+func (b *Backend) Precision() kernels.Precision { return b.precision }
 
 // Name implements [kernels.Backend].
 func (*Backend) Name() string { return "ref" }
@@ -67,6 +87,9 @@ func (*Backend) Bind(c kernels.Call, a kernels.Args) (kernels.Launch, error) {
 	if err := kernels.CheckAliasing(c, a); err != nil {
 		return nil, err
 	}
+	if kernels.Narrow(a) {
+		return k.bindNarrow(c, a)
+	}
 	return k.bind(c, a)
 }
 
@@ -78,6 +101,9 @@ func lookup(c kernels.Call, a kernels.Args) (kernel, error) {
 	}
 	if err := kernels.Check(c, a); err != nil {
 		return kernel{}, err
+	}
+	if kernels.Narrow(a) {
+		return k, k.check(c, kernels.Widened(a))
 	}
 	return k, k.check(c, a)
 }

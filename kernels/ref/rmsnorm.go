@@ -12,6 +12,11 @@ func init() {
 		f32: bindRMSNormGrad[float32], f64: bindRMSNormGrad[float64],
 		workspace: func(_ kernels.RMSNormGrad, a kernels.Args) int { return runs(a) },
 	})
+	define(definition[kernels.AddRMSNorm]{f32: bindAddRMSNorm[float32], f64: bindAddRMSNorm[float64]})
+	define(definition[kernels.AddRMSNormGrad]{
+		f32: bindAddRMSNormGrad[float32], f64: bindAddRMSNormGrad[float64],
+		workspace: func(_ kernels.AddRMSNormGrad, a kernels.Args) int { return runs(a) },
+	})
 }
 
 // runs is the number of rows that a norm treats: runs of D = len(gain) elements, x being input 0 and the gain input 1.
@@ -57,8 +62,19 @@ func bindRMSNorm[F float](c kernels.RMSNorm, v kernels.Args) kernels.Launch {
 	}
 }
 
-// rmsNormGrad is dx = rstd (g dy - x rstd² mean(g dy x)) on each run, and dgain = the sum over runs of dy x rstd.
-func rmsNormGrad[F float](dx, dgain, x, gain, dy []F, rstd []float64, unitOffset bool) {
+// bindAddRMSNorm binds z = x + r and the norm of z.
+func bindAddRMSNorm[F float](c kernels.AddRMSNorm, v kernels.Args) kernels.Launch {
+	z, x, r := of[F](v.Out[1]), of[F](v.In[0]), of[F](v.In[1])
+	norm := bindRMSNorm[F](kernels.RMSNorm(c), kernels.Args{Out: v.Out[:1], Aux: v.Aux, In: []kernels.View{v.Out[1], v.In[2]}})
+	return func() error {
+		add(z, x, r)
+		return norm()
+	}
+}
+
+// rmsNormGrad is dx = rstd (g dy - x rstd² mean(g dy x)) on each run, plus past where it is not nil, and dgain = the sum over runs of
+// dy x rstd. dx may be past.
+func rmsNormGrad[F float](dx, dgain, x, gain, dy, past []F, rstd []float64, unitOffset bool) {
 	d, unit := len(gain), offset(unitOffset)
 	for n, r := range rstd {
 		xn, dyn, dxn := row(x, n, d), row(dy, n, d), row(dx, n, d)
@@ -69,7 +85,7 @@ func rmsNormGrad[F float](dx, dgain, x, gain, dy []F, rstd []float64, unitOffset
 		mean /= float64(d)
 		for i := range xn {
 			g := unit + float64(gain[i])
-			dxn[i] = F(r * (g*float64(dyn[i]) - float64(xn[i])*r*r*mean))
+			dxn[i] = F(r*(g*float64(dyn[i])-float64(xn[i])*r*r*mean) + at(past, n*d+i))
 		}
 	}
 	for i := range dgain {
@@ -81,9 +97,25 @@ func rmsNormGrad[F float](dx, dgain, x, gain, dy []F, rstd []float64, unitOffset
 	}
 }
 
+// at is x[i], or 0 where there is no x.
+func at[F float](x []F, i int) float64 {
+	if x == nil {
+		return 0
+	}
+	return float64(x[i])
+}
+
 func bindRMSNormGrad[F float](c kernels.RMSNormGrad, v kernels.Args) kernels.Launch {
+	return bindAddRMSNormGrad[F](kernels.AddRMSNormGrad(c), v)
+}
+
+func bindAddRMSNormGrad[F float](c kernels.AddRMSNormGrad, v kernels.Args) kernels.Launch {
 	dx, dgain := of[F](v.Out[0]), of[F](v.Out[1])
 	x, gain, dy := of[F](v.In[0]), of[F](v.In[1]), of[F](v.In[2])
+	var past []F
+	if len(v.In) > 3 {
+		past = of[F](v.In[3])
+	}
 	rstd := scratch(v.Work, runs(v))[0]
 	var saved []F
 	if len(v.Saved) > 0 {
@@ -97,7 +129,7 @@ func bindRMSNormGrad[F float](c kernels.RMSNormGrad, v kernels.Args) kernels.Lau
 				rstd[n] = reciprocalRMS(row(x, n, len(gain)), c.Eps)
 			}
 		}
-		rmsNormGrad(dx, dgain, x, gain, dy, rstd, c.UnitOffset)
+		rmsNormGrad(dx, dgain, x, gain, dy, past, rstd, c.UnitOffset)
 		return nil
 	}
 }
