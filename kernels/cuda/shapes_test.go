@@ -4,7 +4,6 @@ package cuda
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
