@@ -272,7 +272,7 @@ func (l *lowering) dies(b *buffer, n *G.Node) bool {
 
 // emit asks the backend for the step's workspace and appends it.
 func (l *lowering) emit(s step) error {
-	n, err := l.be.Workspace(s.call, kernels.Args{Out: views(s.out), Aux: views(s.aux), In: views(s.in), Saved: views(s.saved)})
+	n, err := l.be.Workspace(s.call, s.shapes())
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.path, err)
 	}

@@ -223,9 +223,14 @@ func (p *Plan) Launches() int { return len(p.steps) }
 func (p *Plan) FLOPs() int64 {
 	var n int64
 	for _, s := range p.steps {
-		n += kernels.FLOPs(s.call, kernels.Args{Out: views(s.out), In: views(s.in)})
+		n += kernels.FLOPs(s.call, s.shapes())
 	}
 	return n
+}
+
+// shapes are the step's views without memory.
+func (s step) shapes() kernels.Args {
+	return kernels.Args{Out: views(s.out), Aux: views(s.aux), In: views(s.in), Saved: views(s.saved)}
 }
 
 func views(list []*buffer) []kernels.View {
