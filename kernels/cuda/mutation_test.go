@@ -25,6 +25,7 @@ var exercises = map[*module]string{
 	normGrads:      "TestConformance/norm.grad$|TestLongRuns",
 	rows:           "TestConformance/^(embed|rope|cache)|TestLargeVocabulary",
 	optimizer:      "TestConformance/^(global|clip|adamw|sgd)",
+	samples:        "TestConformance/^sample_tokens$",
 	matmuls:        "TestConformance/^matmul$|TestLargeTiles",
 	heads:          "TestConformance/^linear",
 	attentions:     "TestConformance/^attention$|TestLargeHeads",
