@@ -274,7 +274,7 @@ func TestRefusals(t *testing.T) {
 		args kernels.Args
 		want string
 	}{
-		{kernels.Add{}, kernels.Args{Out: views(wide), In: views(wide, wide)}, "computes in f32 only"},
+		{kernels.Add{}, kernels.Args{Out: views(wide), In: views(wide, wide)}, "computes in f32 and bf16 only"},
 		{&kernels.Add{}, kernels.Args{Out: views(out), In: views(x, x)}, "as *kernels.Add"},
 		{nil, kernels.Args{}, "no call"},
 		{kernels.SumRows{}, kernels.Args{Out: views(f(3)), In: views(x)}, "ask Workspace"},
@@ -366,7 +366,7 @@ func TestFaultIsBlamed(t *testing.T) {
 		}
 		words := []string{"IllegalAddress", "kernel fill_4 of fill", "f32[100]", "or a launch before it"}
 		if wait != "" {
-			words = []string{"IllegalAddress", "kernel scale of scale", "Factor:3", "f32[100]"}
+			words = []string{"IllegalAddress", "kernel scale_f of scale", "Factor:3", "f32[100]"}
 		}
 		err = b.Sync()
 		for _, w := range words {

@@ -17,13 +17,15 @@ const mutated = "PRENORM_CUDA_TEST_MUTATED"
 
 // exercises says which tests run the kernels of each module.
 var exercises = map[*module]string{
-	elementwise:    "TestConformance/^(fill|add|scale|softcap|addbias)$",
+	elementwise:    "TestConformance/^(convert|fill|add|scale|softcap|addbias)$",
 	activations:    "TestConformance/^(activation|gated)",
 	dropout:        "TestConformance/^dropout$",
 	reduce:         "TestConformance/^sumrows$",
-	norms:          "TestConformance/norm|TestLongRuns",
+	norms:          "TestConformance/^(add_)?(rms|layer)norm$|TestLongRuns",
+	normGrads:      "TestConformance/norm.grad$|TestLongRuns",
 	rows:           "TestConformance/^(embed|rope|cache)|TestLargeVocabulary",
 	optimizer:      "TestConformance/^(global|clip|adamw|sgd)",
+	samples:        "TestConformance/^sample_tokens$",
 	matmuls:        "TestConformance/^matmul$|TestLargeTiles",
 	heads:          "TestConformance/^linear",
 	attentions:     "TestConformance/^attention$|TestLargeHeads",

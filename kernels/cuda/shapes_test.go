@@ -90,18 +90,6 @@ func TestLargeHeads(t *testing.T) {
 	}
 }
 
-// TestLongRuns takes the norms' kernels that give a run a block, and sums over rows of more than one strip.
-func TestLongRuns(t *testing.T) {
-	b := opened(t)
-	r := rand.New(rand.NewPCG(9, 10))
-	const rows, width = 300, 517
-	x, gain, bias, dy := random(r, rows, width), random(r, width), random(r, width), random(r, rows, width)
-	sameAsReference(t, b, 1e-6, kernels.RMSNorm{Eps: 1e-6}, x, gain)
-	sameAsReference(t, b, 2e-6, kernels.RMSNormGrad{Eps: 1e-6}, x, gain, dy)
-	sameAsReference(t, b, 1e-6, kernels.LayerNorm{Eps: 1e-6}, x, gain, bias)
-	sameAsReference(t, b, 2e-6, kernels.LayerNormGrad{Eps: 1e-6}, x, gain, bias, dy)
-}
-
 // TestLargeVocabulary takes the embedding gradient's kernel of many rows a block.
 func TestLargeVocabulary(t *testing.T) {
 	b := opened(t)

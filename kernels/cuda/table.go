@@ -60,7 +60,12 @@ func enterPlain[C kernels.Call](bind func(b *builder, c C, a kernels.Args)) {
 
 // bad is the address at which kernels of this call report an index that is out of range.
 func (b *builder) bad(what string, limit int, rest string) uintptr {
-	at, err := b.device.faults.word(faultKind{kernel: b.program.call.Kernel(), what: what, limit: limit, rest: rest})
+	return b.fault(faultKind{kernel: b.program.call.Kernel(), what: what, limit: limit, rest: rest})
+}
+
+// fault is the address at which kernels of this call report a kind of fault.
+func (b *builder) fault(k faultKind) uintptr {
+	at, err := b.device.faults.word(k)
 	if b.err == nil {
 		b.err = err
 	}
