@@ -110,23 +110,21 @@ __device__ __forceinline__ void few(const Result &r, const float *__restrict__ a
 	float sum[Rows];
 #pragma unroll
 	for (int i = 0; i < Rows; i++) sum[i] = 0.f;
-	if (vector == 3) {
+	const int whole = vector == 3 ? k / 4 * 4 : 0;
 #pragma unroll 4
-		for (int at = lane * 4; at < k; at += 128) {
-			const float4 y = *(const float4 *)(b + at);
+	for (int at = lane * 4; at < whole; at += 128) {
+		const float4 y = *(const float4 *)(b + at);
 #pragma unroll
-			for (int i = 0; i < Rows; i++) {
-				const float4 x = *(const float4 *)(a + (ll)min(i, r.m - 1) * lda + at);
-				sum[i] = fmaf(x.w, y.w, fmaf(x.z, y.z, fmaf(x.y, y.y, fmaf(x.x, y.x, sum[i]))));
-			}
+		for (int i = 0; i < Rows; i++) {
+			const float4 x = *(const float4 *)(a + (ll)min(i, r.m - 1) * lda + at);
+			sum[i] = fmaf(x.w, y.w, fmaf(x.z, y.z, fmaf(x.y, y.y, fmaf(x.x, y.x, sum[i]))));
 		}
-	} else {
+	}
 #pragma unroll 1
-		for (int at = lane; at < k; at += 32) {
-			const float y = b[at];
+	for (int at = whole + lane; at < k; at += 32) {
+		const float y = b[at];
 #pragma unroll
-			for (int i = 0; i < Rows; i++) sum[i] = fmaf(a[(ll)min(i, r.m - 1) * lda + at], y, sum[i]);
-		}
+		for (int i = 0; i < Rows; i++) sum[i] = fmaf(a[(ll)min(i, r.m - 1) * lda + at], y, sum[i]);
 	}
 #pragma unroll
 	for (int i = 0; i < Rows; i++) {

@@ -93,7 +93,11 @@ func (b *builder) multiply(p *product) {
 		}
 		return
 	}
-	w := p.way()
+	b.own(p, p.way())
+}
+
+// own adds a product by one of our kernels.
+func (b *builder) own(p *product, w way) {
 	if w.tile == 0 {
 		b.rows(w.module, w.name, ceil(p.n, 4), 128, p.c, p.a, p.b, p.bias, p.residual, p.m, p.n, p.k, p.lda, p.ldb, p.ldc, bit(p.narrowOut), w.vector)
 		return
