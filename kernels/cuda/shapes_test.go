@@ -14,45 +14,6 @@ import (
 
 // The conformance suite has small shapes. These tests reach what only large ones do.
 
-// TestLargeTiles compares products that take the tiles of 128 with the reference, at sizes beside the tile.
-func TestLargeTiles(t *testing.T) {
-	b := opened(t)
-	r := rand.New(rand.NewPCG(1, 2))
-	const m, n, k = 1030, 900, 19
-	if tileOf(m, n) != 128 {
-		t.Fatal("the problem takes small tiles")
-	}
-	for mode := range 4 {
-		c := kernels.MatMul{TransA: mode&1 != 0, TransB: mode&2 != 0}
-		x, y := random(r, m, k), random(r, k, n)
-		if c.TransA {
-			x = random(r, k, m)
-		}
-		if c.TransB {
-			y = random(r, n, k)
-		}
-		sameAsReference(t, b, 1e-6, c, x, y)
-	}
-}
-
-// TestTilesGiveTheSameBits wants a product's elements not to depend on the tile, which the size of a batch may change.
-func TestTilesGiveTheSameBits(t *testing.T) {
-	b := opened(t)
-	r := rand.New(rand.NewPCG(3, 4))
-	const n, k = 900, 33
-	x, y := random(r, 1030, k), random(r, k, n)
-	all := run(t, b, kernels.MatMul{}, nil, x, y)[0].F32()
-	few := run(t, b, kernels.MatMul{}, nil, kernels.HostView(x.F32()[:7*k], 7, k), y)[0].F32()
-	if tileOf(7, n) == tileOf(1030, n) {
-		t.Fatal("both take the same tile")
-	}
-	for i, w := range few {
-		if all[i] != w {
-			t.Fatalf("element %d: %g in a large product, %g in a small one", i, all[i], w)
-		}
-	}
-}
-
 // TestHeadChunks cuts the logits into chunks of few rows and wants the loss and dx bit for bit, and dW within rounding.
 func TestHeadChunks(t *testing.T) {
 	b := opened(t)
