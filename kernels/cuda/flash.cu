@@ -65,9 +65,8 @@ __device__ __forceinline__ void finish(const Rows &y, float *__restrict__ lse, f
 			if (lse && row < p.t && LANE % 4 == 0) lse[((ll)base + row) * p.heads + head] = LN2 * (s.top[m][h] + log2f(sum));
 		}
 	if (!y.x) return;
-	store<D>(y, first, acc, factor, tile);
 	const u32 rows = broken(acc);
-	__syncwarp();
+	store<D>(y, first, acc, factor, rows, tile);
 	for (int r = 0; rows >> r; r++) {
 		const int row = first + WARP * 16 * M + r;
 		if (rows >> r & 1 && row < p.t) lone.attend((bf16 *)y.x + (ll)row * y.stride, row);

@@ -219,8 +219,9 @@ template <int M, int W> __device__ __forceinline__ u32 broken(const float (&acc)
 }
 
 // store writes sums times factors, one for each row of a thread, as bfloat16 to rows that start at `first`, through the warp's own rows of a tile.
+// It leaves the rows out whose bit of `broken` is set.
 template <int D, int M, int W>
-__device__ __forceinline__ void store(const Rows &to, int first, const float (&acc)[M][W][4], const float (&factor)[M][2], bf16 *tile, int from = 0) {
+__device__ __forceinline__ void store(const Rows &to, int first, const float (&acc)[M][W][4], const float (&factor)[M][2], u32 broken, bf16 *tile, int from = 0) {
 	const int own = WARP * 16 * M;
 	__syncwarp(); // the tile is read no more
 #pragma unroll
@@ -234,7 +235,7 @@ __device__ __forceinline__ void store(const Rows &to, int first, const float (&a
 	__syncwarp();
 	for (int e = LANE; e < 16 * M * W; e += 32) {
 		const int row = own + e / W, c = from + e % W, n = min(to.dim - 8 * c, 8);
-		if (first + row >= to.t || n <= 0) continue;
+		if (first + row >= to.t || n <= 0 || broken >> e / W & 1) continue;
 		bf16 *y = (bf16 *)to.x + (ll)(first + row) * to.stride + 8 * c;
 		const bf16 *x = tile + spot<D>(row, c);
 		if (to.aligned)

@@ -88,9 +88,8 @@ template <int D> __device__ __forceinline__ void attention_dq(bf16 *__restrict__
 	}
 	const Rows to{dq + (ll)g.base * g.q.stride + head * p.dim, p.t, g.q.stride, p.dim, q.aligned};
 	const float factor[1][2] = {{p.scale, p.scale}};
-	store<D>(to, first, acc, factor, qs);
 	const u32 rows = broken(acc);
-	__syncwarp();
+	store<D>(to, first, acc, factor, rows, qs);
 	for (int r = 0; rows >> r; r++)
 		if (rows >> r & 1 && own + r < p.t) lone_dq<D>((bf16 *)to.x + (ll)(own + r) * to.stride, g, q, dy, own + r, head);
 }
@@ -168,10 +167,9 @@ template <int D> __device__ __forceinline__ void attention_dkv(bf16 *__restrict_
 	const ll at = (ll)g.base * g.k.stride + kv * p.dim;
 	const Rows to_k{dk + at, p.t, g.k.stride, p.dim, g.k.aligned}, to_v{dv + at, p.t, g.k.stride, p.dim, g.k.aligned};
 	const float scale[1][2] = {{p.scale, p.scale}}, one[1][2] = {{1.f, 1.f}};
-	store<D>(to_k, first, acc_k, scale, ks, from);
-	store<D>(to_v, first, acc_v, one, vs, from);
 	const u32 rows = broken(acc_k) | broken(acc_v);
-	__syncwarp();
+	store<D>(to_k, first, acc_k, scale, rows, ks, from);
+	store<D>(to_v, first, acc_v, one, rows, vs, from);
 	for (int r = 0; rows >> r; r++)
 		if (rows >> r & 1 && own + r < p.t)
 			lone_dkv<D>((bf16 *)to_k.x + (ll)(own + r) * to_k.stride, (bf16 *)to_v.x + (ll)(own + r) * to_v.stride, g, own + r, kv * group, heads, 8 * from,
