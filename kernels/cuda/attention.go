@@ -28,6 +28,7 @@ func init() {
 	enter(planAttention, bindAttention)
 	enter(planAttentionGrad, bindAttentionGrad)
 	enter(planCached, bindCached)
+	narrowed(kernels.Attention{}, kernels.AttentionGrad{})
 }
 
 // attentionShape is how a kernel treats a head dimension: it is padded to size, and a block of threads owns a tile of rows.
@@ -65,6 +66,10 @@ func bindAttention(b *builder, c kernels.Attention, a kernels.Args, s attentionS
 
 // attention adds the forward kernel; y and lse may be 0.
 func (b *builder) attention(c kernels.Attention, s attentionShape, a kernels.Args, y, lse, documents uintptr) {
+	if kernels.Narrow(a) {
+		b.flash(c, a, y, lse, documents)
+		return
+	}
 	args := []any{y, lse, a.In[0], a.In[1], a.In[2]}
 	b.launch(attentions, fmt.Sprint("attention_", s.size), [3]int{ceil(c.T, s.tile), c.Heads, a.In[0].Dim(0) / c.T}, s.threads, append(args, attributes(c, documents)...)...)
 }
@@ -93,6 +98,10 @@ func bindAttentionGrad(b *builder, call kernels.AttentionGrad, a kernels.Args, p
 		lse = a.Saved[0].Dev
 	} else {
 		b.attention(c, p.attentionShape, a, 0, lse, documents)
+	}
+	if kernels.Narrow(a) {
+		b.flashGrad(c, a, lse, p.dots, documents)
+		return
 	}
 	pairs := a.In[0].Dim(0) * c.Heads
 	b.rows(attentionGrads, "attention_dots", ceil(pairs, 32), 256, p.dots, a.In[3], a.In[4], c.HeadDim, pairs)
