@@ -109,7 +109,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 			return err
 		}
 	}
-	be, err := openBackend(loaded.Run.Device, loaded.Run.Workers, cmd.ErrOrStderr())
+	be, err := openBackend(loaded.Run.Device, loaded.Run.Options(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
