@@ -88,6 +88,7 @@ func (l *loop) report(step int64, lr float64, r Result) error {
 
 // evaluate measures the loss over the validation text.
 func (l *loop) evaluate(ctx context.Context, step int64) error {
+	defer l.span("eval")()
 	e, err := l.evaluator.Run(ctx, l.data.Val, l.Train.Eval.Windows)
 	if err != nil {
 		return err
@@ -103,6 +104,7 @@ func (l *loop) evaluate(ctx context.Context, step int64) error {
 
 // sample writes a text from the model as it is. Its random numbers depend on the seed and the step alone.
 func (l *loop) sample(ctx context.Context, step int64) error {
+	defer l.span("sample")()
 	text, err := l.sampleText(ctx, step)
 	if err != nil {
 		return err

@@ -44,11 +44,12 @@ var packages = map[string]string{
 	"model/exec":   "kernels model/op",
 	"model/sample": "configs/problem kernels model model/exec",
 
-	"train":             "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/safetensors train/schedule",
+	"train":             "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/profile train/safetensors train/schedule",
 	"train/checkpoint":  "train/safetensors",
 	"train/metrics":     "",
 	"train/optim":       "kernels",
 	"train/parity":      "configs/problem data/batch kernels model model/exec train train/safetensors",
+	"train/profile":     "kernels model/exec",
 	"train/safetensors": "",
 	"train/schedule":    "",
 }
