@@ -131,3 +131,16 @@ func copied(kind, name string, data any) exec.StepInfo {
 	}
 	return exec.StepInfo{Path: name, Kernel: kind, Bytes: int64(4 * n)}
 }
+
+// Steps lists the launches of one update of one micro-batch in order, those around the program included.
+func (s *Stepper) Steps() []exec.StepInfo {
+	var list []exec.StepInfo
+	for _, l := range s.zero {
+		list = append(list, l.info)
+	}
+	list = append(list, s.program.Plan().Steps()...)
+	for _, l := range slices.Concat(s.addLoss, s.update) {
+		list = append(list, l.info)
+	}
+	return list
+}

@@ -45,6 +45,7 @@ var packages = map[string]string{
 	"model/sample": "configs/problem kernels model model/exec",
 
 	"train":             "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/profile train/safetensors train/schedule",
+	"train/bench":       "data/batch kernels model model/exec model/sample train train/profile",
 	"train/checkpoint":  "train/safetensors",
 	"train/metrics":     "",
 	"train/optim":       "kernels",

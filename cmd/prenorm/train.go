@@ -53,7 +53,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
-	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of steps 10 to 12 from here on (of the last three, if there are fewer) to this `file`, for https://ui.perfetto.dev")
+	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of a few steps (10 to 12 from here on) to this `file`, for https://ui.perfetto.dev")
 	f.deviceFlags(cmd)
 	must(cmd.MarkFlagDirname("out"))
 	return cmd
@@ -151,7 +151,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 		return started, fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
 	}
 	if err != nil {
-		return started, err
+		return started, outOfMemory(cmd, be, loaded, err)
 	}
 	for _, c := range changed {
 		if namesText(c.Key) { // training has found it to be the same text by now

@@ -62,6 +62,9 @@ func ByKernel(launches []Launch, c Ceilings) []Row {
 
 // KernelName is a call's name, with the form of a product: "matmul NT" has its second factor transposed.
 func KernelName(c kernels.Call) string {
+	if r, ok := c.(kernels.Rope); ok && r.Inverse {
+		return c.Kernel() + " inverse"
+	}
 	m, ok := c.(kernels.MatMul)
 	if !ok {
 		return c.Kernel()
