@@ -127,7 +127,14 @@ func (d *device) start() error {
 	err := inOrder([]step{
 		{"cuDeviceGet", func() (err error) { gpu, err = cu.GetDevice(0); return }},
 		{"cuDeviceGetName", func() (err error) { d.name, err = gpu.Name(); return }},
-		{"the GPU", func() error { return suitable(gpu, d.name) }},
+	})
+	if err == nil {
+		err = suitable(gpu, d.name)
+	}
+	if err != nil {
+		return err
+	}
+	err = inOrder([]step{
 		{"cuCtxCreate", func() (err error) { d.context, err = gpu.MakeContext(cu.SchedAuto); return }},
 		{"cuStreamCreate", func() (err error) { d.compute, err = cu.MakeStream(cu.NonBlocking); return }},
 		{"cuStreamCreate", func() (err error) { d.copies, err = cu.MakeStream(cu.NonBlocking); return }},
