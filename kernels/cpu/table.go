@@ -62,6 +62,9 @@ func lookup(c kernels.Call, a kernels.Args) (entry, error) {
 	if _, ok := c.(kernels.Fill); ok {
 		return e, nil
 	}
+	if m, ok := c.(kernels.MatMul); ok && (m.Bias || m.Residual) {
+		return entry{}, fmt.Errorf("cpu: no kernel for %q with a bias or a residual", c.Kernel())
+	}
 	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
 		if v.DType != kernels.F32 && v.DType != kernels.I32 {
 			return entry{}, fmt.Errorf("cpu: %s: a view is %v, the cpu backend computes in f32 only (the ref backend serves f64)", c.Kernel(), v)

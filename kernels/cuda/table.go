@@ -82,6 +82,9 @@ func lookup(c kernels.Call, a kernels.Args) (entry, error) {
 	if _, ok := c.(kernels.Fill); ok {
 		return e, nil
 	}
+	if m, ok := c.(kernels.MatMul); ok && (m.Bias || m.Residual) {
+		return entry{}, fmt.Errorf("cuda: no kernel for %q with a bias or a residual", c.Kernel())
+	}
 	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
 		if v.DType != kernels.F32 && v.DType != kernels.I32 && !(v.DType == kernels.BF16 && narrows[c.Kernel()]) {
 			return entry{}, fmt.Errorf("cuda: %s: a view is %v, the cuda backend computes in f32 and bf16 only (the ref backend serves f64)", c.Kernel(), v)

@@ -12,6 +12,7 @@ import (
 type StepInfo struct {
 	Index  int
 	Path   string       // where in the model it comes from ("layers.0.mlp.up_proj")
+	Fused  []string     // paths of launches that were fused into it
 	Kernel string       // the call's name ("matmul")
 	Call   kernels.Call // with its attributes
 	Args   kernels.Args // views without memory
@@ -27,7 +28,7 @@ func (p *Plan) Steps() []StepInfo {
 		if s.work != nil {
 			a.Work = s.work.view
 		}
-		infos[i] = StepInfo{Index: i, Path: s.path, Kernel: s.call.Kernel(), Call: s.call, Args: a, FLOPs: kernels.FLOPs(s.call, a), Bytes: moved(s.call, a)}
+		infos[i] = StepInfo{Index: i, Path: s.path, Fused: s.fused, Kernel: s.call.Kernel(), Call: s.call, Args: a, FLOPs: kernels.FLOPs(s.call, a), Bytes: moved(s.call, a)}
 	}
 	return infos
 }
@@ -58,7 +59,11 @@ func (s StepInfo) String() string {
 	if len(s.Args.Saved) > 0 {
 		out += fmt.Sprintf(" saved %v", s.Args.Saved)
 	}
-	return fmt.Sprintf("%s  %d bytes, %d flops", out, s.Bytes, s.FLOPs)
+	out += fmt.Sprintf("  %d bytes, %d flops", s.Bytes, s.FLOPs)
+	if len(s.Fused) > 0 {
+		out += "  with " + strings.Join(s.Fused, ", ")
+	}
+	return out
 }
 
 // String lists the plan, a line a launch.
