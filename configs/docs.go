@@ -76,7 +76,8 @@ var docs = map[string]string{
 	"checkpoint.every": "steps between checkpoints; 0 = at the end only",
 	"checkpoint.keep":  "newest checkpoints kept; 0 = all",
 
-	"device":    "auto, cpu or cuda",
-	"precision": "fp32",
-	"workers":   "threads of the CPU backend; 0 = all cores",
+	"device":         "auto, cpu or cuda",
+	"precision":      "arithmetic of matrix products and attention: fp32, tf32 or bf16 (a GPU only); weights and optimizer are float32 in each",
+	"kernels.matmul": "who multiplies matrices on a GPU: own, cublas, or auto (cuBLAS where it is found)",
+	"workers":        "threads of the CPU backend; 0 = all cores",
 }

@@ -73,6 +73,7 @@ func (l *Loaded) warnUnused(w *problem.List) {
 		{"data.val.by", len(r.Data.Val.Files) > 0, "data.val.files"},
 		{"data.tokenizer.vocab", r.Data.Tokenizer.Kind != "bpe" || r.Data.Tokenizer.File != "", "a tokenizer that is not trained"},
 		{"data.tokenizer.unknown", r.Data.Tokenizer.Kind != "char", "tokenizer kind " + r.Data.Tokenizer.Kind},
+		{"kernels.matmul", r.Device == "cpu", "device cpu"},
 		{"model.position.theta", r.Model.Position.Kind != "rope", "position kind " + r.Model.Position.Kind},
 		{"model.init.std", r.Model.Init.Kind != "gpt2", "init kind " + r.Model.Init.Kind},
 		{"train.optimizer.betas", r.Train.Optimizer.Kind != "adamw", "optimizer kind " + r.Train.Optimizer.Kind},

@@ -32,9 +32,9 @@ type Stepper struct {
 	moments   []*exec.Slab
 	program   *exec.Program
 	small     kernels.Arena // hyper, norm and loss
-	zero      []kernels.Launch
-	addLoss   kernels.Launch
-	update    []kernels.Launch
+	zero      []bound
+	addLoss   []bound
+	update    []bound
 	hyper     kernels.View // learning rate and bias corrections
 	norm      kernels.View
 	clip      kernels.View
@@ -46,6 +46,8 @@ type Stepper struct {
 	normaliser, rates            staged[float32]
 	lossHost, normHost, clipHost staged[float32]
 	hasDropout                   bool
+
+	around Around
 }
 
 // staged is host memory for what is copied to or from the device on every step. It is kept beside itself in an interface, because a slice
@@ -137,17 +139,18 @@ func (s *Stepper) bindUpdate() error {
 	}
 	b := binder{be: be}
 	if s.options.Accumulate > 1 {
-		s.zero = append(s.zero, b.bind(kernels.Fill{}, s.grads.All(), s.grads.All()))
+		s.zero = append(s.zero, b.bind("zero.grads", kernels.Fill{}, s.grads.All(), s.grads.All()))
 	}
-	s.zero = append(s.zero, b.bind(kernels.Fill{}, s.loss, s.loss))
-	s.addLoss = b.bind(kernels.Add{}, s.loss, s.loss, programLoss)
-	s.update = append(s.update, b.bind(kernels.GlobalNorm{}, s.norm, s.grads.All()), b.bind(kernels.ClipFactor{Max: s.options.Clip}, s.clip, s.norm))
+	s.zero = append(s.zero, b.bind("zero.loss", kernels.Fill{}, s.loss, s.loss))
+	s.addLoss = append(s.addLoss, b.bind("loss.sum", kernels.Add{}, s.loss, s.loss, programLoss))
+	s.update = append(s.update, b.bind("clip.norm", kernels.GlobalNorm{}, s.norm, s.grads.All()), b.bind("clip.factor", kernels.ClipFactor{Max: s.options.Clip}, s.clip, s.norm))
 	hyper := s.small.View(0, kernels.F32, 4)
 	decayed := model.Decayed(s.weights.Table)
 	for _, part := range []struct {
+		path     string
 		from, to int
 		decay    float64
-	}{{0, decayed, s.options.Optimizer.WeightDecay}, {decayed, len(s.weights.Table), 0}} {
+	}{{"update.decayed", 0, decayed, s.options.Optimizer.WeightDecay}, {"update.rest", decayed, len(s.weights.Table), 0}} {
 		if part.from == part.to {
 			continue
 		}
@@ -158,52 +161,10 @@ func (s *Stepper) bindUpdate() error {
 			a.In = append(a.In, m.Range(part.from, part.to))
 		}
 		a.In = append(a.In, s.grads.Range(part.from, part.to), hyper)
-		s.update = append(s.update, b.args(s.optimizer.Update(part.decay), a))
+		s.update = append(s.update, b.args(part.path, s.optimizer.Update(part.decay), a))
 	}
 	s.work = b.work
 	return b.err
-}
-
-// binder binds calls outside a program and keeps the first error, and the workspaces that it allocates.
-type binder struct {
-	be   kernels.Backend
-	work []kernels.Arena
-	err  error
-}
-
-func (b *binder) bind(c kernels.Call, out kernels.View, in ...kernels.View) kernels.Launch {
-	return b.args(c, kernels.Args{Out: []kernels.View{out}, In: in})
-}
-
-func (b *binder) args(c kernels.Call, a kernels.Args) kernels.Launch {
-	if b.err != nil {
-		return nil
-	}
-	n, err := b.be.Workspace(c, a)
-	if err == nil && n > 0 {
-		var arena kernels.Arena
-		if arena, err = b.be.NewArena(n); err == nil {
-			b.work = append(b.work, arena)
-			a.Work = arena.View(0, kernels.I8, n)
-		}
-	}
-	var l kernels.Launch
-	if err == nil {
-		l, err = b.be.Bind(c, a)
-	}
-	if err != nil {
-		b.err = fmt.Errorf("bind %s: %w", c.Kernel(), err)
-	}
-	return l
-}
-
-func launch(list []kernels.Launch) error {
-	for _, l := range list {
-		if err := l(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Result is what a step says of itself.
@@ -225,12 +186,11 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 	if len(micros) != max(s.options.Accumulate, 1) {
 		return Result{}, fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
 	}
-	be := s.weights.Backend()
-	if err := launch(s.zero); err != nil {
+	if err := s.launch(s.zero); err != nil {
 		return Result{}, err
 	}
 	s.normaliser.data[0] = float32(targets(micros))
-	if err := s.program.Set(model.InNormaliser, s.normaliser.boxed); err != nil {
+	if err := s.set(model.InNormaliser, s.normaliser.boxed); err != nil {
 		return Result{}, err
 	}
 	for i, m := range micros {
@@ -244,13 +204,13 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 	for i, v := range s.optimizer.Hyper(step, lr) {
 		s.rates.data[i] = float32(v)
 	}
-	if err := be.Upload(s.hyper, s.rates.boxed); err != nil {
+	if err := s.upload("hyper", s.hyper, s.rates.boxed); err != nil {
 		return Result{}, err
 	}
-	if err := launch(s.update); err != nil {
+	if err := s.launch(s.update); err != nil {
 		return Result{}, err
 	}
-	return s.read(be)
+	return s.read()
 }
 
 func (s *Stepper) micro(step int64, i int, m *batch.Batch) error {
@@ -259,23 +219,23 @@ func (s *Stepper) micro(step int64, i int, m *batch.Batch) error {
 	}
 	copy(s.tokens.data, m.Inputs)
 	copy(s.targets.data, m.Targets)
-	if err := s.program.Set(model.InTokens, s.tokens.boxed); err != nil {
+	if err := s.set(model.InTokens, s.tokens.boxed); err != nil {
 		return err
 	}
-	if err := s.program.Set(model.InTargets, s.targets.boxed); err != nil {
+	if err := s.set(model.InTargets, s.targets.boxed); err != nil {
 		return err
 	}
 	if s.hasDropout {
 		c := s.counter.data
 		c[0], c[1], c[2], c[3] = int32(s.options.Seed), int32(s.options.Seed>>32), int32(step), int32(i)
-		if err := s.program.Set(model.InCounter, s.counter.boxed); err != nil {
+		if err := s.set(model.InCounter, s.counter.boxed); err != nil {
 			return err
 		}
 	}
-	if err := s.program.Run(); err != nil {
+	if err := s.run(); err != nil {
 		return err
 	}
-	return s.addLoss()
+	return s.launch(s.addLoss)
 }
 
 // targets counts what the loss is averaged over; at least 1, so that a batch of ignored targets has loss 0.
@@ -298,8 +258,8 @@ func countTargets(b *batch.Batch) int {
 	return n
 }
 
-func (s *Stepper) read(be kernels.Backend) (Result, error) {
-	err := errors.Join(be.Download(s.lossHost.boxed, s.loss), be.Download(s.normHost.boxed, s.norm), be.Download(s.clipHost.boxed, s.clip))
+func (s *Stepper) read() (Result, error) {
+	err := errors.Join(s.download("loss", s.lossHost.boxed, s.loss), s.download("norm", s.normHost.boxed, s.norm), s.download("clip", s.clipHost.boxed, s.clip))
 	return Result{Loss: float64(s.lossHost.data[0]), GradNorm: float64(s.normHost.data[0]), Clip: float64(s.clipHost.data[0])}, err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/kernels"
 	"prenorm/train/metrics"
 	"prenorm/train/parity"
 )
@@ -62,7 +63,7 @@ func (f *checkFlags) run(cmd *cobra.Command, files []string) error {
 	if !(f.rtol > 0 && f.rtol <= 1) {
 		return wrongUsage(cmd, "--rtol %g: wants a number above 0, up to 1", f.rtol)
 	}
-	be, err := openBackend(f.device, f.workers, cmd.ErrOrStderr())
+	be, err := openBackend(f.device, kernels.Options{Workers: f.workers}, cmd.ErrOrStderr())
 	if err != nil {
 		return usageError{err}
 	}
