@@ -54,8 +54,8 @@ func (s flashShape) backwardShared() int {
 	return 2*s.size*(2*s.own+2*s.stage*s.passing) + 4*2*s.stage*s.passing
 }
 
-// aligned is 1 where the rows of every bfloat16 view can be copied in pieces of 16 bytes.
-func aligned(dim int, a kernels.Args) int {
+// vectorOf is 1 where the rows of every bfloat16 view can be copied in pieces of 16 bytes.
+func vectorOf(dim int, a kernels.Args) int {
 	for _, v := range slices.Concat(a.Out, a.In) {
 		if v.DType == kernels.BF16 && (dim%8 != 0 || v.Dev%16 != 0) {
 			return 0
@@ -69,12 +69,12 @@ func (b *builder) flash(c kernels.Attention, a kernels.Args, y, lse, documents u
 	s := flashShapeOf(c.HeadDim)
 	args := append([]any{y, lse, a.In[0], a.In[1], a.In[2]}, attributes(c, documents)...)
 	grid := [3]int{ceil(c.T, s.queries), c.Heads, a.In[0].Dim(0) / c.T}
-	b.launchShared(flashes, fmt.Sprint("flash_", s.size), grid, flashThreads, s.forwardShared(), append(args, aligned(c.HeadDim, a))...)
+	b.launchShared(flashes, fmt.Sprint("flash_", s.size), grid, flashThreads, s.forwardShared(), append(args, vectorOf(c.HeadDim, a))...)
 }
 
 // flashGrad adds the backward kernels.
 func (b *builder) flashGrad(c kernels.Attention, a kernels.Args, lse, dots, documents uintptr) {
-	s, sequences, one := flashShapeOf(c.HeadDim), a.In[0].Dim(0)/c.T, aligned(c.HeadDim, a)
+	s, sequences, one := flashShapeOf(c.HeadDim), a.In[0].Dim(0)/c.T, vectorOf(c.HeadDim, a)
 	pairs := a.In[0].Dim(0) * c.Heads
 	b.rows(flashGrads, "flash_dots", ceil(pairs, 32), 256, dots, a.In[3], a.In[4], c.HeadDim, pairs, one)
 	add := func(name string, blocks, heads int, out ...any) {

@@ -51,7 +51,7 @@ type way struct {
 // way chooses by sizes and alignment. Of kernels with tensor cores only the small tile can copy operands that are not aligned; it gives the
 // sums of the large one.
 func (p *product) way() way {
-	w := way{cut: p.cut(), module: matmuls, block: 256, vector: bit(aligned(p.a, p.lda, p.narrow)) | bit(aligned(p.b, p.ldb, p.narrow))<<1}
+	w := way{cut: p.cut(), module: matmuls, block: 256, vector: bit(rowsAligned(p.a, p.lda, p.narrow)) | bit(rowsAligned(p.b, p.ldb, p.narrow))<<1}
 	if w.tile == 0 {
 		rows := 1
 		for rows < p.m {
@@ -82,8 +82,8 @@ const (
 	stageBytes = 2 * 64
 )
 
-// aligned says whether every row of an operand begins at a multiple of 16 bytes.
-func aligned(at uintptr, ld int, narrow bool) bool {
+// rowsAligned says whether every row of an operand begins at a multiple of 16 bytes.
+func rowsAligned(at uintptr, ld int, narrow bool) bool {
 	size := 4
 	if narrow {
 		size = 2
