@@ -113,8 +113,8 @@ func (e *editor) place(f fusion) (at int, ok bool) {
 	for k := f.first + 1; k < f.last; k++ {
 		for _, s := range e.slots[k].steps() {
 			reads, writes := s.reads(), s.writes()
-			up = up && !meet(writes, needs) && !meet(writes, makes) && !meet(reads, makes)
-			down = down && !meet(writes, first.reads()) && !meet(writes, made) && !meet(reads, made)
+			up = up && !meet(writes, needs) && !meet(reads, makes)
+			down = down && !meet(writes, first.reads()) && !meet(reads, made)
 		}
 	}
 	if up {

@@ -145,35 +145,6 @@ func (r *random) external() map[string]kernels.View {
 	return memory
 }
 
-// numbers are the values of a view or of a graph's node, which float64 holds as they are.
-func numbers(data any) []float64 {
-	var out []float64
-	switch d := data.(type) {
-	case kernels.View:
-		switch d.DType {
-		case kernels.F64:
-			return d.F64()
-		case kernels.BF16:
-			for _, x := range d.BF16() {
-				out = append(out, float64(kernels.FromBF16(x)))
-			}
-			return out
-		}
-		return numbers(d.F32())
-	case []float64:
-		return d
-	case []float32:
-		for _, x := range d {
-			out = append(out, float64(x))
-		}
-	case float32:
-		return []float64{float64(d)}
-	case float64:
-		return []float64{d}
-	}
-	return out
-}
-
 // tape runs the graph on Gorgonia's machine.
 func (r *random) tape(t *testing.T, memory map[string]kernels.View) {
 	t.Helper()

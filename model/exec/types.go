@@ -58,9 +58,7 @@ func (t *typing) step(s step) {
 		}
 	}
 	if s.base != nil {
-		base := s.base
-		s.base = t.as(base, kernels.F32)
-		delete(t.copies, base) // the sum comes to lie in the copy
+		s.base = t.as(s.base, kernels.F32) // the sum comes to lie in a copy, and nothing reads the base after it
 	}
 	var after []step
 	s.out = slices.Clone(s.out)

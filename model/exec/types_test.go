@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"prenorm/kernels"
+	"prenorm/kernels/ref"
 	"prenorm/model"
 	"prenorm/model/exec"
 	"prenorm/model/graph"
@@ -147,6 +150,36 @@ func TestPostNormStream(t *testing.T) {
 		copies := strings.Count(lines, "convert norm0.rmsnorm: bf16 <- f32")
 		if !strings.Contains(lines, "norm0.rmsnorm: f32") || !strings.Contains(lines, "norm1.rmsnorm: bf16") || copies != 1 {
 			t.Errorf("without %v: the first norm's output is the stream, the second's only the head's input:\n%s", without, lines)
+		}
+	}
+}
+
+// TestWhatTheCallerHolds wants values that go to memory of the caller to be float32 there: a product is made so and converted for those that
+// read it as bfloat16, a value that its call makes bfloat16 is widened behind it.
+func TestWhatTheCallerHolds(t *testing.T) {
+	g := graph.New(kernels.F32)
+	s := g.Root()
+	x, w := s.Param("x", graph.Matrix, 6, 8), s.Param("w", graph.Matrix, 8, 8)
+	product := s.Apply("product", kernels.MatMul{}, x, w)
+	attention := s.Apply("attention", kernels.Attention{Heads: 2, KVHeads: 2, HeadDim: 4, T: 6, Scale: 0.5}, product, product, x)
+	spec := specFor(t, g, exec.Named{Name: "y", Node: s.Apply("y", kernels.MatMul{}, attention, w)})
+	spec.Into = []exec.Named{{Name: "into product", Node: product}, {Name: "into attention", Node: attention}}
+	be := opened(t, kernels.PrecisionBF16)
+	p, err := exec.NewPlan(be, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := typesOf(p), []string{
+		"convert x: bf16 <- f32", "convert w: bf16 <- f32", "product: f32 <- bf16 bf16", "convert into product: bf16 <- f32",
+		"attention: bf16 <- bf16 bf16 bf16", "convert attention: f32 <- bf16", "convert into attention: bf16 <- f32", "y: f32 <- bf16 bf16",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the program is\n%s", strings.Join(got, "\n"))
+	}
+	wide := execute(t, ref.New(), spec, kernels.F32, memoryFor(t, spec, kernels.F32))
+	for name, out := range execute(t, be, spec, kernels.F32, memoryFor(t, spec, kernels.F32)) {
+		if e := floats.Distance(out, wide[name], 2) / floats.Norm(wide[name], 2); !(e < 0.01) || e == 0 {
+			t.Errorf("%s is wrong by %.4f of its norm", name, e)
 		}
 	}
 }
