@@ -90,7 +90,7 @@ template <int D> __device__ __forceinline__ void attention_dq(bf16 *__restrict__
 	const float factor[1][2] = {{p.scale, p.scale}};
 	const u32 rows = broken(acc);
 	store<D>(to, first, acc, factor, rows, qs);
-	for (int r = 0; rows >> r; r++)
+	for (int r = 0; rows && r < 16; r++)
 		if (rows >> r & 1 && own + r < p.t) lone_dq<D>((bf16 *)to.x + (ll)(own + r) * to.stride, g, q, dy, own + r, head);
 }
 
@@ -170,7 +170,7 @@ template <int D> __device__ __forceinline__ void attention_dkv(bf16 *__restrict_
 	const u32 rows = broken(acc_k) | broken(acc_v);
 	store<D>(to_k, first, acc_k, scale, rows, ks, from);
 	store<D>(to_v, first, acc_v, one, rows, vs, from);
-	for (int r = 0; rows >> r; r++)
+	for (int r = 0; rows && r < 16; r++)
 		if (rows >> r & 1 && own + r < p.t)
 			lone_dkv<D>((bf16 *)to_k.x + (ll)(own + r) * to_k.stride, (bf16 *)to_v.x + (ll)(own + r) * to_v.stride, g, own + r, kv * group, heads, 8 * from,
 			            8 * (from + W));
