@@ -120,7 +120,7 @@ func hidden(g *generator, add func(name string, s attentionShape, in []tensor, i
 	for _, s := range []attentionShape{
 		{b: 2, t: 70, heads: 2, kv: 1, d: 8, documents: "runs", window: 17},
 		{b: 1, t: 67, heads: 2, kv: 2, d: 40, documents: "mixed"},
-		{b: 1, t: 35, heads: 1, kv: 1, d: 72, documents: "runs", softcap: 4},
+		{b: 1, t: 35, heads: 1, kv: 1, d: 72, documents: "mixed", window: 7, softcap: 4},
 		{b: 1, t: 36, heads: 1, kv: 1, d: 104, documents: "mixed", window: 9},
 		{b: 1, t: 34, heads: 1, kv: 1, d: 136, documents: "mixed", window: 11},
 	} {
