@@ -66,6 +66,7 @@ __device__ __forceinline__ void finish(const Rows &y, float *__restrict__ lse, f
 		}
 	if (!y.x) return;
 	const u32 rows = broken(acc);
+	__syncwarp();
 	store<D>(y, first, acc, factor, rows, tile);
 	for (int r = 0; rows && r < 16 * M; r++) {
 		const int row = first + WARP * 16 * M + r;

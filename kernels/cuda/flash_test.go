@@ -210,6 +210,15 @@ func narrowed64(x kernels.View) kernels.View {
 	return kernels.HostView(y, x.Shape...)
 }
 
+// TestFlashShared wants blocks to fit on every GPU from sm_80 on: those of sm_86 and sm_89 give a block 99 KiB.
+func TestFlashShared(t *testing.T) {
+	for _, s := range flashShapes {
+		if s.forwardShared() > 99<<10 || s.backwardShared() > 99<<10 {
+			t.Errorf("head dimension %d: a block wants %d bytes forward and %d backward", s.size, s.forwardShared(), s.backwardShared())
+		}
+	}
+}
+
 // flashResults are outputs and gradients of bfloat16 attention, and the output of a divided cache, for TestDigest.
 func flashResults(t *testing.T, b *Backend, r *rand.Rand) []kernels.View {
 	t.Helper()
