@@ -26,9 +26,9 @@ struct Problem {
 		    : "f"(x), "r"(a), "r"(b));                                                                                                           \
 		return y;                                                                                                                                \
 	}
-MASK(order, "le")      // key, query
-MASK(window, "lt")     // their distance, window
-MASK(document, "eq")   // their documents
+MASK(order, "le")        // key, query
+MASK(window, "lt")       // their distance, window
+MASK(document, "eq")     // their documents
 MASK(lonedocument, "eq") // the same in what computes one row again
 
 // sees says whether row i sees row j of the same sequence, whose first row is base.

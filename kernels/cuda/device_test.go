@@ -102,6 +102,7 @@ func TestDigest(t *testing.T) {
 	kv := random(r, n, 16)
 	y := run(t, b, c, nil, x, kv, kv)[0]
 	add(kernels.AttentionGrad(c), x, kv, kv, y, dy)
+	results = append(results, flashResults(t, b, r)...)
 	t.Logf("digest %x", digest(results))
 }
 

@@ -66,8 +66,9 @@ __device__ __forceinline__ void finish(const Rows &y, float *__restrict__ lse, f
 		}
 	if (!y.x) return;
 	const u32 rows = broken(acc);
+	__syncwarp();
 	store<D>(y, first, acc, factor, rows, tile);
-	for (int r = 0; rows >> r; r++) {
+	for (int r = 0; rows && r < 16 * M; r++) {
 		const int row = first + WARP * 16 * M + r;
 		if (rows >> r & 1 && row < p.t) lone.attend((bf16 *)y.x + (ll)row * y.stride, row);
 	}

@@ -219,11 +219,10 @@ template <int M, int W> __device__ __forceinline__ u32 broken(const float (&acc)
 }
 
 // store writes sums times factors, one for each row of a thread, as bfloat16 to rows that start at `first`, through the warp's own rows of a tile.
-// It leaves the rows out whose bit of `broken` is set.
+// It leaves the rows out whose bit of `broken` is set. The lanes of the warp must be done with reading the tile: a __syncwarp goes before.
 template <int D, int M, int W>
 __device__ __forceinline__ void store(const Rows &to, int first, const float (&acc)[M][W][4], const float (&factor)[M][2], u32 broken, bf16 *tile, int from = 0) {
 	const int own = WARP * 16 * M;
-	__syncwarp(); // the tile is read no more
 #pragma unroll
 	for (int m = 0; m < M; m++)
 #pragma unroll

@@ -66,8 +66,8 @@ func (p flashProblem) gradInputs(y kernels.View) []kernels.View {
 	return slices.Concat(p.in[:3], []kernels.View{y, p.dy}, p.in[3:])
 }
 
-// results runs a call on a backend and returns outputs and statistics as host views. Outputs have the type of the first input.
-func results(t *testing.T, be kernels.Backend, c kernels.Call, in, saved []kernels.View) (out, aux []kernels.View) {
+// runWide runs a call on a backend and returns outputs and statistics as host views. Outputs have the type of the first input.
+func runWide(t *testing.T, be kernels.Backend, c kernels.Call, in, saved []kernels.View) (out, aux []kernels.View) {
 	t.Helper()
 	shapes := kernels.Args{In: in}
 	outs, auxs, err := c.Infer(kernels.Widened(shapes).In)
@@ -180,8 +180,8 @@ func (p flashProblem) check(t *testing.T, b *Backend) {
 		wide[i] = wide64(v)
 	}
 	what := fmt.Sprintf("%+v", p.Attention)
-	y, lse := results(t, b, p.Attention, p.in, nil)
-	wantY, wantLSE := results(t, ref.New(), p.Attention, wide, nil)
+	y, lse := runWide(t, b, p.Attention, p.in, nil)
+	wantY, wantLSE := runWide(t, ref.New(), p.Attention, wide, nil)
 	nearWide(t, what+" y", flashTolerance, 1, y[0], wantY[0])
 	nearWide(t, what+" lse", 1e-5, 1, lse[0], wantLSE[0])
 	rounded := narrowed64(wantY[0])
@@ -190,9 +190,9 @@ func (p flashProblem) check(t *testing.T, b *Backend) {
 	for _, v := range in {
 		wide = append(wide, wide64(v))
 	}
-	want, _ := results(t, ref.New(), kernels.AttentionGrad(p.Attention), wide, wantLSE)
-	got, _ := results(t, b, kernels.AttentionGrad(p.Attention), in, lse)
-	again, _ := results(t, b, kernels.AttentionGrad(p.Attention), in, nil)
+	want, _ := runWide(t, ref.New(), kernels.AttentionGrad(p.Attention), wide, wantLSE)
+	got, _ := runWide(t, b, kernels.AttentionGrad(p.Attention), in, lse)
+	again, _ := runWide(t, b, kernels.AttentionGrad(p.Attention), in, nil)
 	for i, name := range []string{" dq", " dk", " dv"} {
 		nearWide(t, what+name, flashTolerance, 1, got[i], want[i])
 		if !equalBits(got[i], again[i]) {
@@ -210,12 +210,32 @@ func narrowed64(x kernels.View) kernels.View {
 	return kernels.HostView(y, x.Shape...)
 }
 
+// TestFlashShared wants blocks to fit on every GPU from sm_80 on: those of sm_86 and sm_89 give a block 99 KiB.
+func TestFlashShared(t *testing.T) {
+	for _, s := range flashShapes {
+		if s.forwardShared() > 99<<10 || s.backwardShared() > 99<<10 {
+			t.Errorf("head dimension %d: a block wants %d bytes forward and %d backward", s.size, s.forwardShared(), s.backwardShared())
+		}
+	}
+}
+
+// flashResults are outputs and gradients of bfloat16 attention, and the output of a divided cache, for TestDigest.
+func flashResults(t *testing.T, b *Backend, r *rand.Rand) []kernels.View {
+	t.Helper()
+	p := newFlashProblem(r, 2, kernels.Attention{Heads: 3, KVHeads: 1, HeadDim: 40, T: 150, Scale: 0.2, Softcap: 5}, packed(r, 300))
+	y, _ := runWide(t, b, p.Attention, p.in, nil)
+	grads, _ := runWide(t, b, kernels.AttentionGrad(p.Attention), p.gradInputs(y[0]), nil)
+	c := kernels.CachedAttention{Heads: 2, KVHeads: 1, HeadDim: 16, T: 2, Context: 700, Scale: 0.25}
+	long := run(t, b, c, nil, random(r, 2, 32), random(r, 700, 16), random(r, 700, 16), kernels.HostView([]int32{650}, 1))
+	return slices.Concat(y, grads, long)
+}
+
 // TestFlashDimensions takes every kernel with a head dimension that it does not pad.
 func TestFlashDimensions(t *testing.T) {
 	b := opened(t)
 	r := rand.New(rand.NewPCG(25, 26))
 	for _, s := range flashShapes {
-		c := kernels.Attention{Heads: 2, KVHeads: 1, HeadDim: s.size, T: 70, Scale: 1 / math.Sqrt(float64(s.size)), Window: 66}
+		c := kernels.Attention{Heads: 2, KVHeads: 1, HeadDim: s.size, T: 70, Scale: 1 / math.Sqrt(float64(s.size)), Window: 21}
 		newFlashProblem(r, 1, c, packed(r, c.T)).check(t, b)
 	}
 }
@@ -271,8 +291,8 @@ func TestFlashPacked(t *testing.T) {
 	}
 	c := kernels.Attention{Heads: 2, KVHeads: 1, HeadDim: 64, T: len(ids), Scale: 0.125}
 	p := newFlashProblem(r, 1, c, ids)
-	y, _ := results(t, b, c, p.in, nil)
-	grads, _ := results(t, b, kernels.AttentionGrad(c), p.gradInputs(y[0]), nil)
+	y, _ := runWide(t, b, c, p.in, nil)
+	grads, _ := runWide(t, b, kernels.AttentionGrad(c), p.gradInputs(y[0]), nil)
 	first := 0
 	for _, n := range lengths {
 		cut := func(x kernels.View) kernels.View {
@@ -281,9 +301,9 @@ func TestFlashPacked(t *testing.T) {
 		}
 		alone := flashProblem{Attention: c, in: []kernels.View{cut(p.in[0]), cut(p.in[1]), cut(p.in[2])}, dy: cut(p.dy)}
 		alone.T = n
-		one, _ := results(t, b, alone.Attention, alone.in, nil)
+		one, _ := runWide(t, b, alone.Attention, alone.in, nil)
 		nearWide(t, fmt.Sprint("y of ", n, " rows at ", first), 2*0x1p-8, 1, cut(y[0]), one[0])
-		ones, _ := results(t, b, kernels.AttentionGrad(alone.Attention), alone.gradInputs(cut(y[0])), nil)
+		ones, _ := runWide(t, b, kernels.AttentionGrad(alone.Attention), alone.gradInputs(cut(y[0])), nil)
 		for i := range ones {
 			nearWide(t, fmt.Sprint("gradient ", i, " of ", n, " rows at ", first), flashTolerance, 1, cut(grads[i]), ones[i])
 		}

@@ -36,6 +36,17 @@ extern "C" __global__ void __launch_bounds__(256) flash_dots(float *__restrict__
 	if (at < n && threadIdx.x % 8 == 0) dots[at] = sum;
 }
 
+// pairs sets z to the masked scores and dp to dy·v of a warp's own rows with the rows of a tile that passes by. Own rows are queries, and lie
+// in two tiles after each other, q and dy; passing ones are keys, k and v; or with Turned the other way round.
+template <int D, bool Turned, int N>
+__device__ __forceinline__ void pairs(float (&z)[1][N / 8][4], float (&dp)[1][N / 8][4], const Gradient &g, const bf16 *mine, const bf16 *passing, int own, const Pass<N> &tile) {
+	products<D>(z, mine, passing);
+	products<D>(dp, mine + Backward<D>::Own * D, passing + N * D);
+	g.scores.all(z);
+	const bool edge = Turned ? edged(g.p, tile.at, N, own, 16) : edged(g.p, own, 16, tile.at, N);
+	mask<Turned>(z, g.p, g.base, own + LANE / 4, tile.at + LANE % 4 * 2, edge, tile.mixed);
+}
+
 // blockIdx as in the forward kernel.
 template <int D> __device__ __forceinline__ void attention_dq(bf16 *__restrict__ dq, const Gradient &g, int head) {
 	typedef Backward<D> B;
@@ -73,10 +84,7 @@ template <int D> __device__ __forceinline__ void attention_dq(bf16 *__restrict__
 		if (!far(p, own, 16, now.at, B::Passing)) {
 			const bf16 *ks = stages + 2 * stage * B::Tile;
 			float z[1][B::Passing / 8][4], ds[1][B::Passing / 8][4];
-			products<D>(z, qs, ks);
-			products<D>(ds, dys, ks + B::Tile);
-			g.scores.all(z);
-			mask<false>(z, p, g.base, own + LANE / 4, now.at + LANE % 4 * 2, edged(p, own, 16, now.at, B::Passing), now.mixed);
+			pairs<D, false>(z, ds, g, qs, ks, own, now);
 			EACH(1, B::Passing / 8, differ(z[m][n][e], ds[m][n][e], lse[e / 2], dot[e / 2], p.softcap > 0.f, g.scores))
 			accumulate<D>(acc, ds, ks);
 		}
@@ -89,8 +97,9 @@ template <int D> __device__ __forceinline__ void attention_dq(bf16 *__restrict__
 	const Rows to{dq + (ll)g.base * g.q.stride + head * p.dim, p.t, g.q.stride, p.dim, q.aligned};
 	const float factor[1][2] = {{p.scale, p.scale}};
 	const u32 rows = broken(acc);
+	__syncwarp();
 	store<D>(to, first, acc, factor, rows, qs);
-	for (int r = 0; rows >> r; r++)
+	for (int r = 0; rows && r < 16; r++)
 		if (rows >> r & 1 && own + r < p.t) lone_dq<D>((bf16 *)to.x + (ll)(own + r) * to.stride, g, q, dy, own + r, head);
 }
 
@@ -126,11 +135,7 @@ template <int D> __device__ __forceinline__ void attention_dkv(bf16 *__restrict_
 		if (step.head < heads) {
 			load<D, B::Passing>(stages + 2 * stage * B::Tile, g.of_head(g.q, step.head), step.tile.at);
 			load<D, B::Passing>(stages + (2 * stage + 1) * B::Tile, g.of_head(g.dy, step.head), step.tile.at);
-			if (threadIdx.x < 2 * B::Passing) {
-				const int r = threadIdx.x % B::Passing, row = step.tile.at + r;
-				const float *x = threadIdx.x < B::Passing ? g.lse : g.dots;
-				copy_4(statistics + 2 * stage * B::Passing + threadIdx.x, x + g.statistic(min(row, p.t - 1), step.head), row < p.t ? 4 : 0);
-			}
+			g.load_statistics<B::Passing>(statistics + 2 * stage * B::Passing, step.tile.at, step.head);
 		}
 		copies_commit();
 	};
@@ -149,12 +154,8 @@ template <int D> __device__ __forceinline__ void attention_dkv(bf16 *__restrict_
 			const bf16 *qs = stages + 2 * stage * B::Tile;
 			const float *lse = statistics + 2 * stage * B::Passing + LANE % 4 * 2, *dot = lse + B::Passing;
 			float z[1][B::Passing / 8][4], ds[1][B::Passing / 8][4];
-			products<D>(z, ks, qs);
-			products<D>(ds, vs, qs + B::Tile);
-			g.scores.all(z);
-			mask<true>(z, p, g.base, own + LANE / 4, now.tile.at + LANE % 4 * 2, edged(p, now.tile.at, B::Passing, own, 16), now.tile.mixed);
-			EACH(1, B::Passing / 8,
-			     differ(z[m][n][e], ds[m][n][e], LOG2E * lse[8 * n + e % 2], dot[8 * n + e % 2], p.softcap > 0.f, g.scores))
+			pairs<D, true>(z, ds, g, ks, qs, own, now.tile);
+			EACH(1, B::Passing / 8, differ(z[m][n][e], ds[m][n][e], LOG2E * lse[8 * n + e % 2], dot[8 * n + e % 2], p.softcap > 0.f, g.scores))
 			accumulate<D>(acc_v, z, qs + B::Tile, from);
 			accumulate<D>(acc_k, ds, qs, from);
 		}
@@ -168,9 +169,10 @@ template <int D> __device__ __forceinline__ void attention_dkv(bf16 *__restrict_
 	const Rows to_k{dk + at, p.t, g.k.stride, p.dim, g.k.aligned}, to_v{dv + at, p.t, g.k.stride, p.dim, g.k.aligned};
 	const float scale[1][2] = {{p.scale, p.scale}}, one[1][2] = {{1.f, 1.f}};
 	const u32 rows = broken(acc_k) | broken(acc_v);
+	__syncwarp();
 	store<D>(to_k, first, acc_k, scale, rows, ks, from);
 	store<D>(to_v, first, acc_v, one, rows, vs, from);
-	for (int r = 0; rows >> r; r++)
+	for (int r = 0; rows && r < 16; r++)
 		if (rows >> r & 1 && own + r < p.t)
 			lone_dkv<D>((bf16 *)to_k.x + (ll)(own + r) * to_k.stride, (bf16 *)to_v.x + (ll)(own + r) * to_v.stride, g, own + r, kv * group, heads, 8 * from,
 			            8 * (from + W));

@@ -21,6 +21,11 @@ struct Gradient {
 	// of_head is the rows of one query head.
 	__device__ __forceinline__ Rows of_head(const Rows &x, int head) const { return Rows{x.x + head * p.dim, x.t, x.stride, x.dim, x.aligned}; }
 	__device__ __forceinline__ ll statistic(int row, int head) const { return ((ll)base + row) * p.heads + head; }
+	// load_statistics starts to copy lse and dots of N rows of a head, zeros past the sequence: p is 1 there, but q and dy are zero.
+	template <int N> __device__ __forceinline__ void load_statistics(float *to, int first, int head) const {
+		const int e = threadIdx.x, row = first + e % N;
+		if (e < 2 * N) copy_4(to + e, (e < N ? lse : dots) + statistic(min(row, p.t - 1), head), row < p.t ? 4 : 0);
+	}
 };
 
 // differ turns a score to the weight p and dp to ds, without the scale.

@@ -120,7 +120,7 @@ func hidden(g *generator, add func(name string, s attentionShape, in []tensor, i
 	for _, s := range []attentionShape{
 		{b: 2, t: 70, heads: 2, kv: 1, d: 8, documents: "runs", window: 17},
 		{b: 1, t: 67, heads: 2, kv: 2, d: 40, documents: "mixed"},
-		{b: 1, t: 35, heads: 1, kv: 1, d: 72, documents: "runs", softcap: 4},
+		{b: 1, t: 35, heads: 1, kv: 1, d: 72, documents: "mixed", window: 7, softcap: 4},
 		{b: 1, t: 36, heads: 1, kv: 1, d: 104, documents: "mixed", window: 9},
 		{b: 1, t: 34, heads: 1, kv: 1, d: 136, documents: "mixed", window: 11},
 	} {
@@ -197,6 +197,10 @@ var cachedShapes = []cachedShape{
 	{b: 1, t: 16, context: 16, heads: 2, kv: 2, d: 33, position: 0},
 	{b: 1, t: 1, context: 200, heads: 8, kv: 2, d: 64, position: 199, window: 77, softcap: 5},
 	{b: 2, t: 32, context: 130, heads: 2, kv: 1, d: 64, position: 64},
+	{b: 1, t: 2, context: 1100, heads: 2, kv: 1, d: 20, position: 1000}, // long enough for a backend to divide
+	{b: 2, t: 1, context: 600, heads: 4, kv: 2, d: 72, position: 30, softcap: 4},
+	{b: 1, t: 3, context: 700, heads: 1, kv: 1, d: 8, position: 690, window: 300},
+	{b: 1, t: 3, context: 600, heads: 1, kv: 1, d: 8, position: 599, window: 2}, // the last row sees nothing
 }
 
 // stale is what rows of a cache hold that no query may see.
@@ -224,10 +228,12 @@ func cachedAttentionCases(g *generator) []testCase {
 	nan := cachedShape{b: 2, t: 2, context: 9, heads: 2, kv: 1, d: 8, position: 4}.test(g)
 	nan.name, nan.in[0] = "NaN in a query", nan.in[0].with(math.NaN(), 16+9)
 	all = append(all, nan)
-	for _, bad := range []int{-1, 9} {
-		c := cachedShape{b: 1, t: 2, context: 9, heads: 1, kv: 1, d: 4, position: bad}.test(g)
-		c.fails = []string{fmt.Sprint(bad), "9"}
-		all = append(all, c)
+	for _, context := range []int{9, 900} {
+		for _, bad := range []int{-1, context} {
+			c := cachedShape{b: 1, t: 2, context: context, heads: 1, kv: 1, d: 4, position: bad}.test(g)
+			c.fails = []string{fmt.Sprint(bad), fmt.Sprint(context)}
+			all = append(all, c)
+		}
 	}
 	return all
 }
