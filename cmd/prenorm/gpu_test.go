@@ -99,7 +99,7 @@ func TestGPUSteps(t *testing.T) {
 		precision  kernels.Precision
 		divide     int
 		loss, norm float64
-	}{{kernels.PrecisionFP32, 8, 1e-3, 1e-3}, {kernels.PrecisionBF16, 16, 2e-3, 2e-2}} {
+	}{{kernels.PrecisionFP32, 16, 1e-3, 1e-3}, {kernels.PrecisionBF16, 16, 2e-3, 2e-2}} {
 		t.Run(string(c.precision), func(t *testing.T) {
 			run := quickstart(t, c.divide)
 			const steps = 20
