@@ -27,8 +27,10 @@ func NewWeights(be kernels.Backend, c Config) (*Weights, error) {
 	for i, p := range table {
 		w.index[p.Name] = i
 	}
-	w.Slab, err = NewSlab(be, kernels.F32, table)
-	return w, err
+	if w.Slab, err = NewSlab(be, kernels.F32, table); err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	return w, nil
 }
 
 // Backend is where the weights are.

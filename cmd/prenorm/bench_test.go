@@ -124,6 +124,13 @@ func TestOutOfMemory(t *testing.T) {
 		}
 		command(args...).want(t, exitFailure, want...)
 	}
+	// The first allocation of all, and one of bench.
+	withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
+		be, err := kernels.Open(name, o)
+		return &full{be, 0}, err
+	})
+	command("train", "tiny.yaml", "--fresh").want(t, exitFailure, "weights: slab of ", "out of memory on a small GPU", "The run takes ")
+	command("bench", "train", "--config", "tiny.yaml", "--seconds", "0.01").want(t, exitFailure, "out of memory on a small GPU", "The run takes ")
 	// An error of another kind stays as it is.
 	other := errors.New("another")
 	if err := explainMemory(nil, configs.Run{}, other); err != other {

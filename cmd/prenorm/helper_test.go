@@ -62,6 +62,9 @@ func (s *spy) Upload(dst kernels.View, src any) error {
 	return s.Backend.Upload(dst, src)
 }
 
+// Precision implements [kernels.Mixed].
+func (s *spy) Precision() kernels.Precision { return kernels.PrecisionOf(s.Backend) }
+
 func (s *spy) NewArena(bytes int) (kernels.Arena, error) {
 	if s.arena != nil {
 		s.arena(bytes)
