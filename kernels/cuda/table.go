@@ -4,9 +4,7 @@ package cuda
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"prenorm/kernels"
 )
@@ -74,28 +72,7 @@ func (b *builder) fault(k faultKind) uintptr {
 
 // lookup finds the call's entry and checks shapes and types.
 func lookup(c kernels.Call, a kernels.Args) (entry, error) {
-	if c == nil {
-		return entry{}, fmt.Errorf("cuda: no call given")
-	}
-	e, ok := table[c.Kernel()]
-	if !ok {
-		return entry{}, fmt.Errorf("cuda: no kernel %q (have %s)", c.Kernel(), strings.Join(slices.Sorted(maps.Keys(table)), ", "))
-	}
-	if err := kernels.Check(c, a); err != nil {
-		return entry{}, fmt.Errorf("cuda: %w", err)
-	}
-	if _, ok := c.(kernels.Fill); ok {
-		return e, nil
-	}
-	if m, ok := c.(kernels.MatMul); ok && (m.Bias || m.Residual) {
-		return entry{}, fmt.Errorf("cuda: no kernel for %q with a bias or a residual", c.Kernel())
-	}
-	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
-		if v.DType != kernels.F32 && v.DType != kernels.I32 && !(v.DType == kernels.BF16 && narrows[c.Kernel()]) {
-			return entry{}, fmt.Errorf("cuda: %s: a view is %v, the cuda backend computes in f32 and bf16 only (the ref backend serves f64)", c.Kernel(), v)
-		}
-	}
-	return e, nil
+	return kernels.Find("cuda", table, narrows, c, a)
 }
 
 // checkMemory wants each view to lie on the device, aligned to its elements, and no two to share memory where the call does not allow it.
