@@ -1,6 +1,8 @@
 // Package model is the decoder-only Transformer as a Gorgonia graph: embed, blocks, norm, head, loss.
 package model
 
+import "prenorm/model/block"
+
 // Config describes a decoder-only Transformer. The yaml tags are the keys below `model:` in a run file.
 type Config struct {
 	Layers  int `yaml:"layers"`
@@ -78,4 +80,17 @@ func Default() Config {
 		Tied:      true,
 		Init:      Init{Kind: "auto", Std: 0.02, Residual: "auto"},
 	}
+}
+
+// WithPlacement returns c with another placement, and with what that placement cannot do without: its number of layers, and no norm of queries
+// and keys beside its own.
+func (c Config) WithPlacement(name string) Config {
+	c.Norm.Placement = name
+	if p, ok := block.Lookup(name); ok {
+		c.Layers = max(c.Layers, p.MinLayers)
+		if p.OwnQKNorm {
+			c.Attention.QKNorm = "none"
+		}
+	}
+	return c
 }
