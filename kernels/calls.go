@@ -102,6 +102,21 @@ type AddLayerNormGrad struct {
 	UnitOffset bool
 }
 
+// DyT is y[N,C] <- x[N,C], alpha[1], gain[D], bias[D]: y = gain tanh(alpha x) + bias, the layer in place of a norm of Zhu et al. (arXiv
+// 2503.10622). D divides C, as in [RMSNorm].
+type DyT struct{}
+
+// DyTGrad is dx[N,C], dalpha[1], dgain[D], dbias[D] <- x, alpha, gain, bias, dy.
+//
+//	with h = tanh(alpha x) and s = dy gain (1 - h²):  dx = alpha s;  dalpha = sum s x;  dgain = sum dy h;  dbias = sum dy
+type DyTGrad struct{}
+
+// Gate is y[N,C] <- x[N,C], g[D]: y = g x, with element c of a row under g[c mod D]: a factor a column for D = C, one for all for D = 1.
+type Gate struct{}
+
+// GateGrad is dx[N,C], dg[D] <- x, g, dy: dx = g dy; dg = the sum of x dy.
+type GateGrad struct{}
+
 // Rope is y[N,H*D] <- x[N,H*D], positions[N], table[P,D] (Su et al., arXiv 2104.09864), halves rotated as in LLaMA: for j < D/2, with
 // c = table[p, j] (cosine) and s = table[p, D/2+j] (sine) at p = positions[n],
 //

@@ -24,6 +24,10 @@ func (LayerNorm) Kernel() string              { return "layernorm" }
 func (LayerNormGrad) Kernel() string          { return "layernorm.grad" }
 func (AddLayerNorm) Kernel() string           { return "add_layernorm" }
 func (AddLayerNormGrad) Kernel() string       { return "add_layernorm.grad" }
+func (DyT) Kernel() string                    { return "dyt" }
+func (DyTGrad) Kernel() string                { return "dyt.grad" }
+func (Gate) Kernel() string                   { return "gate" }
+func (GateGrad) Kernel() string               { return "gate.grad" }
 func (Rope) Kernel() string                   { return "rope" }
 func (Attention) Kernel() string              { return "attention" }
 func (AttentionGrad) Kernel() string          { return "attention.grad" }
@@ -335,6 +339,77 @@ func (c LayerNormGrad) Infer(in []View) (out, aux []View, err error) {
 		return nil, nil, r.err
 	}
 	return r.done(Shaped(d, in[0].Shape...), Shaped(d, in[1].Shape...), Shaped(d, in[2].Shape...))
+}
+
+// columns is the rule of calls on x[N,C] with parameters whose size divides C, the last of them input last, and for a gradient dy after
+// it. It returns the shape of the parameters.
+func (r *rule) columns(last int, grad bool) []int {
+	idx := []int{0}
+	r.rank(0, 2)
+	for i := 1; i <= last; i++ {
+		r.rank(i, 1)
+		idx = append(idx, i)
+	}
+	if grad {
+		idx = append(idx, last+1)
+		r.alike(0, last+1)
+	}
+	r.floats(idx...)
+	if !r.ok() {
+		return nil
+	}
+	size := r.in[last].Dim(0)
+	r.want(size > 0 && r.in[0].Dim(1)%size == 0, "the size of input %d must divide the width", last)
+	return r.in[last].Shape
+}
+
+func (c DyT) rule(call Call, in []View, grad bool) (*rule, []int) {
+	n := 4
+	if grad {
+		n++
+	}
+	r := check(call, in, n, n)
+	shape := r.columns(3, grad)
+	if r.ok() {
+		r.alike(2, 3)
+		r.want(in[1].Dim(0) == 1, "alpha must have one element")
+	}
+	return r, shape
+}
+
+func (c DyT) Infer(in []View) (out, aux []View, err error) {
+	r, _ := c.rule(c, in, false)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	return r.done(Shaped(in[0].DType, in[0].Shape...))
+}
+
+func (c DyTGrad) Infer(in []View) (out, aux []View, err error) {
+	r, shape := DyT(c).rule(c, in, true)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	d := in[0].DType
+	return r.done(Shaped(d, in[0].Shape...), Shaped(d, 1), Shaped(d, shape...), Shaped(d, shape...))
+}
+
+func (c Gate) Infer(in []View) (out, aux []View, err error) {
+	r := check(c, in, 2, 2)
+	r.columns(1, false)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	return r.done(Shaped(in[0].DType, in[0].Shape...))
+}
+
+func (c GateGrad) Infer(in []View) (out, aux []View, err error) {
+	r := check(c, in, 3, 3)
+	shape := r.columns(1, true)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	return r.done(Shaped(in[0].DType, in[0].Shape...), Shaped(in[0].DType, shape...))
 }
 
 // added is the rule of a norm call with one more operand of x's shape, at index at, which the rule of the plain norm does not know.

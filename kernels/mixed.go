@@ -68,6 +68,12 @@ func TypesOf(c Call) Types {
 		return Types{"aw", "awe"}
 	case LayerNormGrad:
 		return Types{"aww", "awwe"}
+	case DyT, Gate:
+		return Types{"e", "e"}
+	case DyTGrad:
+		return Types{"awww", "awwwe"}
+	case GateGrad:
+		return Types{"aw", "awe"}
 	case AddRMSNorm, AddLayerNorm:
 		return Types{"ew", "we"}
 	case AddRMSNormGrad:

@@ -20,9 +20,7 @@ import (
 func placed() map[string]Config {
 	all := variants()
 	for _, name := range block.Names() {
-		c := all["base"]
-		c.Norm.Placement = name
-		all["placement "+name] = c
+		all["placement "+name] = all["base"].WithPlacement(name)
 	}
 	return all
 }

@@ -1,6 +1,8 @@
 // Package model is the decoder-only Transformer as a Gorgonia graph: embed, blocks, norm, head, loss.
 package model
 
+import "prenorm/model/block"
+
 // Config describes a decoder-only Transformer. The yaml tags are the keys below `model:` in a run file.
 type Config struct {
 	Layers  int `yaml:"layers"`
@@ -27,10 +29,12 @@ type Config struct {
 
 // Norm says which norm is used and where it sits.
 type Norm struct {
-	Kind       string  `yaml:"kind"`      // rmsnorm | layernorm
-	Placement  string  `yaml:"placement"` // a name of model/block's registry
-	Eps        float64 `yaml:"eps"`
-	UnitOffset bool    `yaml:"unit_offset"` // the gain is stored as w and used as 1 + w (Gemma)
+	Kind       string    `yaml:"kind"`      // rmsnorm | layernorm | dyt
+	Placement  string    `yaml:"placement"` // a name of model/block's registry
+	Eps        float64   `yaml:"eps"`
+	UnitOffset bool      `yaml:"unit_offset"` // the gain is stored as w and used as 1 + w (Gemma)
+	Embed      bool      `yaml:"embed"`       // one more norm, on the embedding (Peri-LN, BLOOM)
+	Alpha      []float64 `yaml:"alpha"`       // dyt: where the slopes start, one for all or {before attention, elsewhere}
 }
 
 // Position says how tokens know their place.
@@ -59,21 +63,34 @@ type Attention struct {
 
 // Init says how the parameters start.
 type Init struct {
-	Kind     string  `yaml:"kind"`     // gpt2 (normal, std) | xavier | fan_in (normal, 1/sqrt(fan_in))
+	Kind     string  `yaml:"kind"`     // auto (the placement's) | fan_in (normal, 1/sqrt(fan_in)) | xavier | gpt2 (normal, std)
 	Std      float64 `yaml:"std"`      // of gpt2's normal
-	Residual string  `yaml:"residual"` // scaled (the matrices that write to the residual stream times 1/sqrt(2*layers)) | plain
+	Residual string  `yaml:"residual"` // auto (the placement's) | scaled (the matrices that write to the residual stream times 1/sqrt(2*layers)) | plain
 }
 
 // Default is the configuration that a run file is decoded onto: Pre-RMSNorm, SwiGLU, RoPE, tied embeddings.
 func Default() Config {
 	return Config{
 		Layers: 4, Width: 128, Heads: 4, Context: 128,
-		Norm:      Norm{Kind: "rmsnorm", Placement: "pre", Eps: 1e-5},
+		Norm:      Norm{Kind: "rmsnorm", Placement: "pre", Eps: 1e-5, Alpha: []float64{0.5}},
 		MLP:       "swiglu",
 		Position:  Position{Kind: "rope", Theta: []float64{10000}, Scaling: Scaling{Kind: "none", Factor: 1, LowFreq: 1, HighFreq: 4}},
 		Attention: Attention{QKNorm: "none", Window: []int{0}},
 		Bias:      "none",
 		Tied:      true,
-		Init:      Init{Kind: "gpt2", Std: 0.02, Residual: "scaled"},
+		Init:      Init{Kind: "auto", Std: 0.02, Residual: "auto"},
 	}
+}
+
+// WithPlacement returns c with another placement, and with what that placement cannot do without: its number of layers, and no norm of queries
+// and keys beside its own.
+func (c Config) WithPlacement(name string) Config {
+	c.Norm.Placement = name
+	if p, ok := block.Lookup(name); ok {
+		c.Layers = max(c.Layers, p.MinLayers)
+		if p.OwnQKNorm {
+			c.Attention.QKNorm = "none"
+		}
+	}
+	return c
 }

@@ -15,14 +15,14 @@ var Placements = block.Names
 
 // The words that a run file may use.
 var (
-	normKinds     = []string{"rmsnorm", "layernorm"}
+	normKinds     = []string{"rmsnorm", "layernorm", "dyt"}
 	mlpKinds      = []string{"swiglu", "geglu", "gelu_tanh"}
 	positionKinds = []string{"rope", "learned"}
 	scalingKinds  = []string{"none", "linear", "ntk", "llama3", "yarn"}
 	qkNormKinds   = []string{"none", "head", "full"}
 	biasKinds     = []string{"none", "qkv", "all"}
-	initKinds     = []string{"gpt2", "xavier", "fan_in"}
-	residualKinds = []string{"scaled", "plain"}
+	initKinds     = []string{"auto", "fan_in", "xavier", "gpt2"}
+	residualKinds = []string{"auto", "scaled", "plain"}
 )
 
 // The bounds keep every product of two sizes, and of three with the batch, inside 63 bits.
@@ -103,6 +103,32 @@ func (c Config) checkNorm(l *problem.List) {
 	l.OneOf("norm.kind", c.Norm.Kind, normKinds...)
 	l.OneOf("norm.placement", c.Norm.Placement, Placements()...)
 	l.Within("norm.eps", c.Norm.Eps, problem.Interval{Low: 0, High: 1e-2, OpenLow: true})
+	if n := len(c.Norm.Alpha); n < 1 || n > 2 {
+		l.Addf("norm.alpha", "has %d values (one, or two: before attention, elsewhere)", n)
+	}
+	for i, alpha := range c.Norm.Alpha {
+		if allowed := (problem.Interval{Low: 0, High: 100, OpenLow: true}); !allowed.Contains(alpha) {
+			l.Addf("norm.alpha", "%s%s is out of range (%s)", entry(i, len(c.Norm.Alpha)), problem.Number(alpha), allowed)
+		}
+	}
+	if c.Norm.Kind == "dyt" && c.Norm.UnitOffset {
+		l.Addf("norm.unit_offset", "true has no meaning for kind dyt, whose gain is used as it is (false)")
+	}
+	c.checkPlacement(l)
+}
+
+// checkPlacement looks at what the placement asks of the rest.
+func (c Config) checkPlacement(l *problem.List) {
+	p, ok := block.Lookup(c.Norm.Placement)
+	if !ok {
+		return
+	}
+	if c.Layers >= 1 && c.Layers < p.MinLayers {
+		l.Addf("norm.placement", "%s needs %d layers and the model has %d (more layers, or another placement)", p.Name, p.MinLayers, c.Layers)
+	}
+	if p.OwnQKNorm && c.Attention.QKNorm != "none" {
+		l.Addf("attention.qk_norm", "%s, and placement %s norms queries and keys itself (none)", c.Attention.QKNorm, p.Name)
+	}
 }
 
 func (c Config) checkPosition(l *problem.List) {

@@ -52,37 +52,66 @@ func (n *Net) Table() []Param {
 
 // start fills in the distribution of a parameter's initial values:
 //
-//	gpt2    N(0, std²) for every matrix and table (GPT-2)
-//	xavier  N(0, 2/(fan_in+fan_out)) (Glorot & Bengio 2010); tables N(0, 1/width)
 //	fan_in  N(0, 1/fan_in); tables N(0, 1/width)
+//	xavier  N(0, 2/(fan_in+fan_out)) (Glorot & Bengio 2010); tables N(0, 1/width)
+//	gpt2    N(0, std²) for every matrix and table (GPT-2, whose width is 768 or more)
 //
-// Matrices that write to the residual stream are scaled by 1/sqrt(2·layers) unless init.residual is plain; the placement's own factor
-// comes on top. Gains start at 1 (at 0 where they are used as 1 + w), biases at 0.
+// The placement says which, and whether matrices that write to the residual stream are scaled by 1/sqrt(2·layers), unless init.kind and
+// init.residual do; the placement's own factor comes on top. Gains start at 1 (at 0 where they are used as 1 + w), biases at 0.
 func (c Config) start(p *Param) {
+	placement, _ := block.Lookup(c.Norm.Placement)
 	switch p.Role {
 	case graph.Gain:
 		p.Mean = 1
 		return
+	case graph.Slope:
+		p.Mean = c.slope(p.Name)
+		return
+	case graph.Gate:
+		p.Mean = placement.Gate(c.Layers)
+		return
 	case graph.UnitGain, graph.Bias:
 		return
 	}
+	kind, writers := c.initial(placement)
 	out, in := float64(p.Shape[0]), float64(p.Shape[1])
 	switch {
-	case c.Init.Kind == "gpt2":
+	case kind == "gpt2":
 		p.Std = c.Init.Std
-	case p.Role == graph.Embedding || c.Init.Kind == "fan_in":
+	case p.Role == graph.Embedding || kind == "fan_in":
 		p.Std = 1 / math.Sqrt(in)
 	default:
 		p.Std = math.Sqrt(2 / (in + out))
 	}
-	if p.Role == graph.ResidualWriter && c.Init.Residual == "scaled" {
+	if p.Role == graph.ResidualWriter && writers == "scaled" {
 		p.Std /= math.Sqrt(2 * float64(c.Layers))
 	}
-	if placement, ok := block.Lookup(c.Norm.Placement); ok && placement.Init != nil {
+	if placement.Init != nil {
 		if l, name, ok := blockOf(p.Name); ok {
 			p.Std *= placement.Init(l, c.Layers, name)
 		}
 	}
+}
+
+// initial is the distribution of initial values and the scaling of residual writers, those of the placement where the configuration says
+// auto.
+func (c Config) initial(p block.Placement) (kind, writers string) {
+	kind, writers = c.Init.Kind, c.Init.Residual
+	if kind == "auto" {
+		kind = p.Base
+	}
+	if writers == "auto" {
+		writers = p.Writers
+	}
+	return kind, writers
+}
+
+// slope is where the slope of a DyT layer starts: before attention or elsewhere.
+func (c Config) slope(name string) float64 {
+	if strings.HasSuffix(name, ".attn_norm_in.alpha") {
+		return c.Norm.Alpha[0]
+	}
+	return c.Norm.Alpha[len(c.Norm.Alpha)-1]
 }
 
 // blockOf splits "layers.0.self_attn.q_proj.weight" into block 1 and the name inside it.

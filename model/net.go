@@ -127,7 +127,11 @@ func (b *builder) stack(x graph.Tensor) graph.Tensor {
 		b.Failf("norm.placement", "no placement %q (have %v)", c.Norm.Placement, block.Names())
 		return nil
 	}
-	s := block.Stack{Scope: b.Scope, Layers: c.Layers, Norm: func(name string, x graph.Tensor) graph.Tensor { return b.norm(name, x, c.Width) }}
+	if c.Norm.Embed {
+		x = b.rowNorm("embed_norm", x)
+	}
+	s := block.Stack{Scope: b.Scope, Layers: c.Layers, Norm: b.rowNorm,
+		HeadNorm: func(name string, x graph.Tensor) graph.Tensor { return b.norm(name, x, c.HeadDim) }}
 	streams := placement.Begin(s, x)
 	for l := 1; l <= c.Layers; l++ {
 		streams = placement.Block(s, l, streams,
@@ -138,6 +142,14 @@ func (b *builder) stack(x graph.Tensor) graph.Tensor {
 	return b.Tap("final", placement.End(s, streams))
 }
 
+// rowNorm is the model's norm over whole rows.
+func (b *builder) rowNorm(name string, x graph.Tensor) graph.Tensor {
+	if x == nil { // the graph has an error
+		return nil
+	}
+	return b.norm(name, x, x.Shape()[1])
+}
+
 // norm is the model's norm over runs of dim columns.
 func (b *builder) norm(name string, x graph.Tensor, dim int) graph.Tensor {
 	n := b.Config.Norm
@@ -146,6 +158,8 @@ func (b *builder) norm(name string, x graph.Tensor, dim int) graph.Tensor {
 		return b.RMSNorm(name, x, dim, n.Eps, n.UnitOffset)
 	case "layernorm":
 		return b.LayerNorm(name, x, dim, n.Eps, n.UnitOffset)
+	case "dyt":
+		return b.DyT(name, x, dim)
 	}
 	b.Failf(name, "no norm %q", n.Kind)
 	return nil

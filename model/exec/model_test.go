@@ -24,11 +24,11 @@ func configs() map[string]model.Config {
 	deep.Layers = 12
 	gemma := llama
 	gemma.MLP, gemma.Norm.UnitOffset, gemma.EmbedScale, gemma.LogitSoftcap, gemma.Attention.Window = "geglu", true, true, 30, []int{3, 0}
-	all := map[string]model.Config{"llama": llama, "gpt2": gpt2, "gemma": gemma, "twelve layers": deep}
+	dyt := gpt2
+	dyt.Norm.Kind = "dyt"
+	all := map[string]model.Config{"llama": llama, "gpt2": gpt2, "gemma": gemma, "twelve layers": deep, "dyt": dyt}
 	for _, name := range block.Names() {
-		c := llama
-		c.Norm.Placement = name
-		all["placement "+name] = c
+		all["placement "+name] = llama.WithPlacement(name)
 	}
 	return all
 }

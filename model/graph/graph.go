@@ -47,10 +47,12 @@ const (
 	UnitGain                   // of a norm, stored as w and used as 1 + w: starts at zero
 	Bias                       // of a linear layer or a norm: starts at zero
 	Head                       // the untied language-model head
+	Gate                       // a factor on a branch: starts where the placement says
+	Slope                      // of a DyT layer's tanh: starts where the model says
 )
 
 func (r Role) String() string {
-	return [...]string{"embedding", "matrix", "residual writer", "gain", "unit gain", "bias", "head"}[r]
+	return [...]string{"embedding", "matrix", "residual writer", "gain", "unit gain", "bias", "head", "gate", "slope"}[r]
 }
 
 // Input is a variable that is not trained: what the caller sets before a step, a constant, or state that outlives a step.

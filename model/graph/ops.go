@@ -53,6 +53,17 @@ func (s Scope) LayerNorm(name string, x Tensor, dim int, eps float64, unitOffset
 	return l.Apply("layernorm", kernels.LayerNorm{Eps: eps, UnitOffset: unitOffset}, x, l.gain(dim, unitOffset), l.Param("bias", Bias, dim))
 }
 
+// DyT is gain tanh(alpha x) + bias over runs of dim columns of x[N,C], with the parameters name.alpha[1], name.weight[dim] and name.bias[dim].
+func (s Scope) DyT(name string, x Tensor, dim int) Tensor {
+	l := s.At(name)
+	return l.Apply("dyt", kernels.DyT{}, x, l.Param("alpha", Slope, 1), l.Param("weight", Gain, dim), l.Param("bias", Bias, dim))
+}
+
+// Gated is the parameter name[dim] times x[N,C], see [kernels.Gate].
+func (s Scope) Gated(name string, x Tensor, dim int) Tensor {
+	return s.Apply(name+".gated", kernels.Gate{}, x, s.Param(name, Gate, dim))
+}
+
 func (s Scope) gain(dim int, unitOffset bool) Tensor {
 	if unitOffset {
 		return s.Param("weight", UnitGain, dim)

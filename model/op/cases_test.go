@@ -70,6 +70,14 @@ func normCases() map[string]func(p *problem) graph.Tensor {
 			}
 		}
 	}
+	for _, dim := range []int{9, 3, 1} {
+		all[fmt.Sprintf("gate dim=%d", dim)] = func(p *problem) graph.Tensor {
+			return p.head(p.Apply("y", kernels.Gate{}, p.x("x", 5, 9), p.x("g", dim)))
+		}
+		all[fmt.Sprintf("dyt dim=%d", dim)] = func(p *problem) graph.Tensor {
+			return p.head(p.Apply("y", kernels.DyT{}, p.x("x", 5, 9), p.x("alpha", 1), p.x("gain", dim), p.x("bias", dim)))
+		}
+	}
 	return all
 }
 

@@ -61,7 +61,7 @@ func (c fileConfig) model() (model.Config, error) {
 	m := model.Default()
 	m.Layers, m.Width, m.Heads, m.KVHeads, m.HeadDim, m.FFN = c.Layers, c.Width, c.Heads, c.KVHeads, c.HeadDim, c.FFN
 	m.Context, m.Vocab = c.T, c.Vocab
-	m.Norm = model.Norm{Kind: c.Norm, Placement: c.Placement, Eps: c.Eps, UnitOffset: c.UnitOffset}
+	m.Norm = model.Norm{Kind: c.Norm, Placement: c.Placement, Eps: c.Eps, UnitOffset: c.UnitOffset, Embed: c.EmbedNorm, Alpha: m.Norm.Alpha}
 	m.MLP, m.Tied, m.EmbedScale, m.LogitSoftcap = c.MLP, c.Tied, c.EmbedScale, c.FinalSoftcap
 	m.Position.Kind = c.Pos
 	if c.RopeTheta != 0 {
@@ -74,9 +74,6 @@ func (c fileConfig) model() (model.Config, error) {
 	m.Bias = "none"
 	if c.Bias {
 		m.Bias = "all"
-	}
-	if c.EmbedNorm {
-		return m, fmt.Errorf("metadata entry config: embed_norm is not supported")
 	}
 	m = m.Resolved()
 	return m, m.Problems().Err()

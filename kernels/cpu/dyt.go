@@ -1,0 +1,78 @@
+package cpu
+
+import "prenorm/kernels"
+
+func init() {
+	enterPlain(bindDyT)
+	enter(planDyTGrad, bindDyTGrad)
+}
+
+func bindDyT(b *Backend, _ kernels.DyT, a kernels.Args) kernels.Launch {
+	y, x, alpha, gain, bias := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[3].F32()
+	d := len(gain)
+	return b.run1(rowSpans(len(x)/d, d, nsScalar, func(lo, hi int) {
+		for n := lo; n < hi; n++ {
+			dytRow(y[n*d:][:d], x[n*d:][:d], alpha[0], gain, bias)
+		}
+	}))
+}
+
+// dytRow is y = gain tanh(alpha x) + bias.
+func dytRow(y, x []float32, alpha float32, gain, bias []float32) {
+	gain, bias, y = gain[:len(x)], bias[:len(x)], y[:len(x)]
+	for i, v := range x {
+		y[i] = gain[i]*tanh32(alpha*v) + bias[i]
+	}
+}
+
+type dytGradPlan struct {
+	gain, bias rowSum
+	slope      []float64 // per block, the sum for alpha
+}
+
+func planDyTGrad(_ kernels.DyTGrad, a kernels.Args, s *scratch) (p dytGradPlan, err error) {
+	d := a.In[2].Dim(0)
+	runs := a.In[0].Len() / d
+	p.gain, p.bias = planRowSum(runs, d, s), planRowSum(runs, d, s)
+	p.slope = s.f64(p.gain.count)
+	return p, nil
+}
+
+func bindDyTGrad(b *Backend, _ kernels.DyTGrad, a kernels.Args, p dytGradPlan) kernels.Launch {
+	dx, x, alpha, gain, dy := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[4].F32()
+	d, per := p.gain.width, p.gain.per
+	runs := len(x) / d
+	rows := newLoop(p.gain.count, nsScalar*float64(per*d), func(t int) {
+		dgain, dbias, sum := p.gain.block(t), p.bias.block(t), 0.0
+		for n := t * per; n < min((t+1)*per, runs); n++ {
+			sum += dytGradRow(dx[n*d:][:d], dgain, dbias, x[n*d:][:d], alpha[0], gain, dy[n*d:][:d])
+		}
+		p.slope[t] = sum
+	})
+	finishGain, finishBias, dalpha := p.gain.finish(a.Out[2].F32()), p.bias.finish(a.Out[3].F32()), a.Out[1].F32()
+	return func() error {
+		b.pool.run(rows)
+		b.pool.run(finishGain)
+		b.pool.run(finishBias)
+		sum := 0.0
+		for _, s := range p.slope {
+			sum += s
+		}
+		dalpha[0] = float32(sum)
+		return nil
+	}
+}
+
+// dytGradRow is, with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and the sum of s x.
+func dytGradRow(dx, dgain, dbias, x []float32, alpha float32, gain, dy []float32) (sum float64) {
+	dx, dgain, dbias, gain, dy = dx[:len(x)], dgain[:len(x)], dbias[:len(x)], gain[:len(x)], dy[:len(x)]
+	for i, v := range x {
+		h := tanh32(alpha * v)
+		s := dy[i] * gain[i] * ((1 - h) * (1 + h))
+		dx[i] = alpha * s
+		dgain[i] += dy[i] * h
+		dbias[i] += dy[i]
+		sum += float64(s) * float64(v)
+	}
+	return sum
+}

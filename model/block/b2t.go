@@ -1,0 +1,31 @@
+package block
+
+import "math"
+
+func init() {
+	Register(Placement{
+		Name:     "b2t",
+		Paper:    `Takase et al. 2022, B2T connection (arXiv 2206.00330)`,
+		Equation: "h = Norm(x + Attn(x)); x <- Norm(x + h + MLP(h)); no final norm",
+		About: `Post with one more skip, from the bottom of the block past its inner norm to the sum before the outer one.
+Optimizer: as post, less sensitive to it.
+Traps: values, output projections and the MLP start smaller by 1/sqrt(N), as in the authors' code.`,
+		Backward: `with s = J_Norm' dL/dx_out:
+dL/dx_in = s                                        straight, past the inner norm: rescaled once a block
+         + (1 + J_Attn') J_NormInner' (s + J_MLP' s)   through the inner norm`,
+		Begin:   one,
+		Block:   b2t,
+		End:     last,
+		Base:    "xavier",
+		Writers: "plain",
+		Init:    onBranches(func(layers int) float64 { return 1 / math.Sqrt(float64(layers)) }),
+	})
+}
+
+// b2t is one block with its bottom-to-top skip.
+func b2t(s Stack, l int, in Streams, attn, mlp Sublayer) Streams {
+	a, m := Part{s, l, "attn"}, Part{s, l, "mlp"}
+	h := a.norm("out", a.add(in.X, attn(in.X, Inner{})))
+	skip := m.Add(m.name("skip"), in.X, h)
+	return Streams{X: m.norm("out", m.add(skip, mlp(h, Inner{})))}
+}
