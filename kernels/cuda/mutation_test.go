@@ -32,6 +32,7 @@ var exercises = map[*module]string{
 	matmuls:        "TestProducts/^KERNEL$",
 	matmulsBF16:    "TestProducts/^KERNEL$",
 	matmulsTF32:    "TestProducts/^KERNEL$",
+	gates:          "TestConformance/^(gate|dyt)",
 	heads:          "TestConformance/^linear",
 	attentions:     "TestConformance/^attention$/f32|TestLargeHeads",
 	attentionGrads: "TestConformance/^attention.grad$/f32|TestLargeHeads",
