@@ -8,11 +8,11 @@ import (
 	"prenorm/kernels"
 )
 
-// everyBackend runs fn on every tier with 1, 2, 3 and 5 workers, as a subtest for each tier.
+// everyBackend runs fn on every tier with 1, 2 and 5 workers, as a subtest for each tier.
 func everyBackend(t *testing.T, fn func(t *testing.T, b *Backend)) {
 	for _, level := range tiers() {
 		t.Run(level.name, func(t *testing.T) {
-			for _, workers := range []int{1, 2, 3, 5} {
+			for _, workers := range []int{1, 2, 5} {
 				b := newBackend(workers, level)
 				fn(t, b)
 				_ = b.Close()
