@@ -76,7 +76,7 @@ workers: !foo 3
 		`run.yaml:13: model.heads: 5 does not divide width 128 (try 4 or 8)`,
 		`run.yaml:14: model.kv_heads: 3 does not divide heads 5 (try 1 or 5)`,
 		`run.yaml:15: model.norm.placment: unknown key (did you mean model.norm.placement?)`,
-		`run.yaml:15: model.norm.kind: "rmsnrom" is not known (did you mean rmsnorm? allowed: rmsnorm, layernorm)`,
+		`run.yaml:15: model.norm.kind: "rmsnrom" is not known (did you mean rmsnorm? allowed: rmsnorm, layernorm, dyt)`,
 		`run.yaml:15: model.norm.eps: 0 is out of range (above 0, up to 0.01)`,
 		`run.yaml:16: model.tied: "yes" is text, want true or false`,
 		`run.yaml:17: model.position.theta: has 5 values for 4 layers (at most one a layer)`,
