@@ -90,13 +90,13 @@ func mutations(ptx string) (all []mutation) {
 	return all
 }
 
-// TestMutations takes out every barrier, one at a time, and wants the tests of its kernel to fail. PRENORM_SLOW=1 runs it.
+// TestMutations takes the lines out, one at a time, and wants the tests of their kernel to fail. PRENORM_SLOW=1 runs it.
 func TestMutations(t *testing.T) {
 	if os.Getenv("PRENORM_SLOW") == "" {
 		t.Skip("takes minutes: PRENORM_SLOW=1 runs it")
 	}
 	if b := opened(t); !strings.Contains(b.Device(), "Software") {
-		t.Skip("a GPU does not look for missing barriers")
+		t.Skip("a GPU does not look for what is missing")
 	}
 	files, _ := filepath.Glob("*.ptx")
 	if len(files) != len(exercises) {
