@@ -24,10 +24,15 @@ template <bool Deep, int Tile> struct Side {
 	}
 };
 
-// fragment is a thread's elements of a row of a tile: four from 4 × (its place among 16), and four more 64 on where the tile is that wide.
+// fragment is a thread's elements of a row of a tile: four from 4 × (its place among 16), and four more 64 on where the tile is that wide. The
+// instruction is written out because the compiler joins single reads to it in an order that varies from run to run.
 template <int Each> __device__ __forceinline__ void fragment(float (&x)[Each], const float *row, int place) {
 #pragma unroll
-	for (int i = 0; i < Each; i += 4) *(float4 *)(x + i) = *(const float4 *)(row + place * 4 + i * 16);
+	for (int i = 0; i < Each; i += 4)
+		asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+		             : "=f"(x[i]), "=f"(x[i + 1]), "=f"(x[i + 2]), "=f"(x[i + 3])
+		             : "r"((u32)__cvta_generic_to_shared(row + place * 4 + i * 16))
+		             : "memory");
 }
 
 // A block of 256 threads computes Tile × Tile elements, (Tile/16)² a thread. While it works on one pair of tiles, the next is on its way.
@@ -78,7 +83,10 @@ __device__ __forceinline__ void matmul(const Result &r, const float *__restrict_
 #pragma unroll
 		for (int i = 0; i < 4; i++)
 #pragma unroll
-			for (int j = 0; j < Each; j += 4) *(float4 *)(tiles + (ty * 4 + i) * Pitch + tx * 4 + j * 16) = *(const float4 *)&sum[4 * half + i][j];
+			for (int j = 0; j < Each; j += 4) {
+				const float *v = &sum[4 * half + i][j];
+				*(float4 *)(tiles + (ty * 4 + i) * Pitch + tx * 4 + j * 16) = make_float4(v[0], v[1], v[2], v[3]);
+			}
 		__syncthreads();
 		finish<Tile, Pitch, 256>(r, tiles, block.row + 64 * half, 32, block.column);
 	}
@@ -111,7 +119,7 @@ __device__ __forceinline__ void few(const Result &r, const float *__restrict__ a
 #pragma unroll
 	for (int i = 0; i < Rows; i++) sum[i] = 0.f;
 	const int whole = vector == 3 ? k / 4 * 4 : 0;
-#pragma unroll 4
+#pragma unroll(Rows > 1 ? 2 : 4)
 	for (int at = lane * 4; at < whole; at += 128) {
 		const float4 y = *(const float4 *)(b + at);
 #pragma unroll
@@ -129,7 +137,7 @@ __device__ __forceinline__ void few(const Result &r, const float *__restrict__ a
 #pragma unroll
 	for (int i = 0; i < Rows; i++) {
 		const float all = warp_sum(sum[i]);
-		if (lane == i) sum[0] = all;
+		if (lane == i) sum[0] = all; // lane i stores row i
 	}
 	if (lane >= min(Rows, r.m)) return;
 	const ll at = (ll)lane * r.ld + column;

@@ -41,12 +41,7 @@ __device__ __forceinline__ Slice slice_of(int depth, int length) {
 // quad is x[0 … 3], of which the first `valid` are there; the rest are zero.
 __device__ __forceinline__ float4 quad(const float *x, int valid, bool vector) {
 	if (vector && valid >= 4) return *(const float4 *)x;
-	float4 v = make_float4(0.f, 0.f, 0.f, 0.f);
-	if (valid > 0) v.x = x[0];
-	if (valid > 1) v.y = x[1];
-	if (valid > 2) v.z = x[2];
-	if (valid > 3) v.w = x[3];
-	return v;
+	return make_float4(valid > 0 ? x[0] : 0.f, valid > 1 ? x[1] : 0.f, valid > 2 ? x[2] : 0.f, valid > 3 ? x[3] : 0.f);
 }
 
 __device__ __forceinline__ float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }

@@ -120,7 +120,7 @@ func mutations(t *testing.T, modules []*module, f func(t *testing.T, m *module))
 		t.Skip("takes minutes: PRENORM_SLOW=1 runs it")
 	}
 	if b := opened(t); !strings.Contains(b.Device(), "Software") {
-		t.Skip("a GPU does not look for missing barriers")
+		t.Skip("a GPU does not look for what is missing")
 	}
 	for _, m := range modules {
 		t.Run(m.name, func(t *testing.T) {
