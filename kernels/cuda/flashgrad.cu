@@ -97,7 +97,7 @@ template <int D> __device__ __forceinline__ void attention_dq(bf16 *__restrict__
 	const Rows to{dq + (ll)g.base * g.q.stride + head * p.dim, p.t, g.q.stride, p.dim, q.aligned};
 	const float factor[1][2] = {{p.scale, p.scale}};
 	const u32 rows = broken(acc);
-	__syncwarp();
+	if (B::Stages == 2) __syncwarp(); // else the last barrier did it
 	store<D>(to, first, acc, factor, rows, qs);
 	for (int r = 0; rows && r < 16; r++)
 		if (rows >> r & 1 && own + r < p.t) lone_dq<D>((bf16 *)to.x + (ll)(own + r) * to.stride, g, q, dy, own + r, head);
@@ -169,7 +169,7 @@ template <int D> __device__ __forceinline__ void attention_dkv(bf16 *__restrict_
 	const Rows to_k{dk + at, p.t, g.k.stride, p.dim, g.k.aligned}, to_v{dv + at, p.t, g.k.stride, p.dim, g.k.aligned};
 	const float scale[1][2] = {{p.scale, p.scale}}, one[1][2] = {{1.f, 1.f}};
 	const u32 rows = broken(acc_k) | broken(acc_v);
-	__syncwarp();
+	if (B::Stages == 2) __syncwarp(); // else the last barrier did it
 	store<D>(to_k, first, acc_k, scale, rows, ks, from);
 	store<D>(to_v, first, acc_v, one, rows, vs, from);
 	for (int r = 0; rows && r < 16; r++)
