@@ -111,9 +111,6 @@ func fuseAddNorm(e *editor, at int) {
 		return
 	}
 	z := sum.out[0]
-	if slices.Contains(sum.in, z) {
-		return
-	}
 	for _, i := range e.readers[z] {
 		norm := e.slots[i].main
 		if norm == nil || norm.in[0] != z {

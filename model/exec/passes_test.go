@@ -207,24 +207,73 @@ func TestRefusedFusion(t *testing.T) {
 	}
 }
 
-// TestAccumulateOverItsOwnOperand adds a product to the value that it is a product of: it may not be added in place.
-func TestAccumulateOverItsOwnOperand(t *testing.T) {
-	g := graph.New(kernels.F64)
-	s := g.Root()
-	w := s.Param("w", graph.Matrix, 6, 6)
-	x := s.Scale("x", w, 0.5)
-	y := s.Scale("y", s.Add("sum", x, s.Apply("product", kernels.MatMul{}, x, w)), 2)
-	spec := specFor(t, g, exec.Named{Name: "y", Node: y})
-	fused := execute(t, ref.New(), spec, kernels.F64, memoryFor(t, spec, kernels.F64))
+// fusedAs wants a hand-made program to give the bits that it has without passes, to leave what it only reads as it was, and to have the
+// given fused calls.
+func fusedAs(t *testing.T, spec exec.Spec, want map[string]int) {
+	t.Helper()
 	p, err := exec.NewPlan(ref.New(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := fusions(p); n["residual"] != 1 {
-		t.Errorf("fused %v", n)
+	if got := fusions(p); !maps.Equal(got, want) {
+		t.Errorf("fused %v, wants %v", got, want)
+	}
+	memory := memoryFor(t, spec, kernels.F64)
+	fused := execute(t, ref.New(), spec, kernels.F64, memory)
+	for name, v := range memoryFor(t, exec.Spec{External: spec.External}, kernels.F64) {
+		if !slices.Equal(memory[name].F64(), v.F64()) {
+			t.Errorf("%s was written over", name)
+		}
 	}
 	spec.Without = exec.Passes()
-	same(t, "x + x W", fused, execute(t, ref.New(), spec, kernels.F64, memoryFor(t, spec, kernels.F64)))
+	same(t, "fused", fused, execute(t, ref.New(), spec, kernels.F64, memoryFor(t, spec, kernels.F64)))
+}
+
+// TestNotInPlace adds products to what may not be written over: an operand of the product, a parameter, an input and a value that the caller
+// gets.
+func TestNotInPlace(t *testing.T) {
+	for name, into := range map[string]bool{"operand": false, "parameter": false, "input": false, "value of the caller": true} {
+		t.Run(name, func(t *testing.T) {
+			g := graph.New(kernels.F64)
+			s := g.Root()
+			a, w := s.Param("a", graph.Matrix, 6, 6), s.Param("w", graph.Matrix, 6, 6)
+			half := s.Scale("half", a, 0.5)
+			base, factor := half, a
+			switch name {
+			case "operand":
+				factor = half
+			case "parameter":
+				base, factor = a, half
+			case "input":
+				base = s.Constant("input", slices.Repeat([]float64{0.25}, 36), 6, 6)
+			}
+			sum := s.Add("sum", base, s.Apply("product", kernels.MatMul{}, factor, w))
+			spec := specFor(t, g, exec.Named{Name: "y", Node: s.Scale("y", sum, 2)})
+			if into {
+				spec.Into = []exec.Named{{Name: "half", Node: half}}
+			}
+			fusedAs(t, spec, map[string]int{"residual": 1})
+		})
+	}
+}
+
+// TestWhatLiesBetween watches the two values inside a linear layer that a residual sum follows, and has them go to memory of the caller:
+// watched, they are made besides the one fused call; of the caller, they stay and are not fused.
+func TestWhatLiesBetween(t *testing.T) {
+	g := graph.New(kernels.F64)
+	s := g.Root()
+	x := s.Param("x", graph.Matrix, 6, 6)
+	product := s.Apply("product", kernels.MatMul{TransB: true}, x, s.Param("w", graph.Matrix, 4, 6))
+	biased := s.Apply("biased", kernels.AddBias{}, product, s.Param("b", graph.Bias, 4))
+	y := s.Add("sum", s.Param("r", graph.Matrix, 6, 4), biased)
+	spec := specFor(t, g, exec.Named{Name: "y", Node: y})
+	fusedAs(t, spec, map[string]int{"bias": 1, "residual": 1})
+	between := []exec.Named{{Name: "product", Node: product}, {Name: "biased", Node: biased}}
+	watched := spec
+	watched.Outputs = append(slices.Clone(spec.Outputs), between...)
+	fusedAs(t, watched, map[string]int{"bias": 2, "residual": 1}) // one for what is watched, one in the residual sum
+	spec.Into = between
+	fusedAs(t, spec, map[string]int{})
 }
 
 // TestChainInPlace wants one buffer for a chain of calls of which each may write over what it reads.
