@@ -91,3 +91,17 @@ func sameAsReferenceAs(t *testing.T, b *Backend, c kernels.Call, out, types []ke
 		near(t, fmt.Sprintf("%s %v <- %v, output %d", c.Kernel(), out, types, o), tolerance, got[o].F32(), want[o].F32())
 	}
 }
+
+// TestManyRows takes sums over rows of more strips than are added up at once, and of strips longer than the shortest.
+func TestManyRows(t *testing.T) {
+	b := opened(t)
+	r := rand.New(rand.NewPCG(17, 18))
+	const rows, width = 17000, 8
+	if s, n := stripsOf(rows), normStrips(rows); s.count <= 32 || s.rows <= 64 || n.count <= 32 || n.rows <= 32 {
+		t.Fatalf("%d rows are cut into %v and %v", rows, s, n)
+	}
+	x, dy, gain := random(r, rows, width), random(r, rows, width), random(r, width)
+	in := func(v ...kernels.View) []kernels.View { return v }
+	everyType(t, b, kernels.SumRows{}, in(x))
+	everyType(t, b, kernels.LayerNormGrad{Eps: 1e-6}, in(x, gain, gain, dy))
+}
