@@ -57,7 +57,7 @@ func TestBench(t *testing.T) {
 	if want := float64(p.Tokens.Step) / m.Median; math.Abs(m.Tokens/want-1) > 1e-9 || math.Abs(m.ShareOfPeak*r.Ceilings.MatMul/m.GFLOPs-1) > 1e-9 || math.Abs(p.Arithmetic.Step/m.Median/1e9/m.GFLOPs-1) > 1e-9 {
 		t.Errorf("training %+v of %+v", m, p)
 	}
-	if m.Min > m.Median || m.Steps < 3 || math.Abs(m.Loss-math.Log(256)) > 0.2 {
+	if m.Min > m.Median || m.Steps < 3 || !(m.Loss > math.Log(256) && m.Loss < math.Log(256)+0.7) { // logits start with a variance near 1, which costs half a nat
 		t.Errorf("training %+v", m)
 	}
 	if s := r.Sample; s.Prefill <= 0 || s.Decode <= 0 || s.BytesPerToken < p.Memory.Weights/2 || s.Prompt != 8 {
