@@ -13,11 +13,25 @@ import (
 	"prenorm/model/exec"
 )
 
+// initial is the memory of a model's program, with the parameters as the model starts with them.
+func initial(t *testing.T, c model.Config, spec exec.Spec) map[string]kernels.View {
+	t.Helper()
+	net, err := model.Build(c, model.Options{B: 1, T: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := memoryFor(t, spec, kernels.F32)
+	for _, row := range net.Table() {
+		copy(memory[row.Name].F32(), row.Initial(5))
+	}
+	return memory
+}
+
 // descend trains a model by plain gradient descent and returns the loss before each step and the gradients of the first.
-func descend(t *testing.T, be kernels.Backend, c model.Config, steps int, rate float32) (losses []float64, grads map[string][]float64) {
+func descend(t *testing.T, precision kernels.Precision, c model.Config, steps int, rate float32) (losses []float64, grads map[string][]float64) {
 	t.Helper()
 	spec := specOf(t, c, model.Options{B: 2, T: 9}, false)
-	memory := memoryFor(t, spec, kernels.F32)
+	memory, be := initial(t, c, spec), opened(t, precision)
 	for range steps {
 		out := execute(t, be, spec, kernels.F32, memory)
 		losses = append(losses, out[model.OutLoss][0])
@@ -31,53 +45,41 @@ func descend(t *testing.T, be kernels.Backend, c model.Config, steps int, rate f
 			}
 		}
 	}
+	delete(grads, model.OutLoss)
 	return losses, grads
 }
 
-// bounded are the models whose values stay near one with the weights of these tests: where no norm bounds the stream, or no skip carries it,
-// errors grow from block to block and a tolerance for three blocks says nothing.
-func bounded() map[string]model.Config {
-	all := configs()
-	for _, name := range []string{"none", "rezero", "noskip"} {
-		delete(all, "placement "+name)
-	}
-	return all
-}
-
 // TestBF16Training holds training in bfloat16 against float32. A bfloat16 has 8 bits of mantissa: rounding moves a value by 2⁻⁹ of itself at
-// the most, and by 2⁻¹⁰ or so on average. What is rounded between the embedding and the logits of three layers are some 40 values one after
-// the other, whose errors are independent: logits come out wrong by about 2⁻¹⁰·√40 = 0.6 % of their size, which is near one here, and the
-// mean loss of 18 rows by a fraction of that; four steps add to it. Gradients have twice as many roundings behind them: an angle of 0.01 to 0.03, or a
-// cosine of 0.9995, of every tensor that has a part in the whole: one that is zero but for rounding, such as the bias of keys, which softmax does
-// not see, or nearly so, has its own direction.
+// the most, and by half of that on average. Between the embedding and the logits of three layers some 40 values are rounded one after the
+// other, and twice as many up to a gradient, with errors that are independent: where nothing magnifies them, logits come out wrong by about
+// 2⁻¹⁰·√40 = 0.6 % of their size, gradients by 1 %, and the loss, which is a mean over 18 rows, by a tenth of that. Attention and norms of small
+// values magnify, up to ten times in some placements: allowed are 15 % of a gradient (a cosine of 0.99) and 0.5 % of the first loss, and of
+// later losses, which go by weights that have parted, 3 %. A tensor whose gradient is a hundredth of the whole or less, such as that of a key's
+// bias, which softmax does not see, is measured by that hundredth.
 func TestBF16Training(t *testing.T) {
-	for name, c := range bounded() {
+	for name, c := range configs() {
 		t.Run(name, func(t *testing.T) {
-			want, wantGrads := descend(t, opened(t, kernels.PrecisionFP32), c, 4, 0.1)
-			got, grads := descend(t, opened(t, kernels.PrecisionBF16), c, 4, 0.1)
-			worst, where := 1.0, ""
-			whole := 0.0
+			want, wantGrads := descend(t, kernels.PrecisionFP32, c, 4, 0.02)
+			got, grads := descend(t, kernels.PrecisionBF16, c, 4, 0.02)
+			all := 0.0
 			for _, w := range wantGrads {
-				whole = math.Hypot(whole, floats.Norm(w, 2))
+				all = math.Hypot(all, floats.Norm(w, 2))
 			}
+			worst, where := 0.0, ""
 			for name, w := range wantGrads {
-				if floats.Norm(w, 2) < 5e-3*whole {
-					continue
-				}
-				g := grads[name]
-				if cosine := floats.Dot(g, w) / (floats.Norm(g, 2) * floats.Norm(w, 2)); !(cosine >= worst) {
-					worst, where = cosine, name
+				if e := floats.Distance(grads[name], w, 2) / max(floats.Norm(w, 2), 0.01*all); !(e <= worst) {
+					worst, where = e, name
 				}
 			}
-			t.Logf("losses %.4f in float32, %.4f in bfloat16; worst cosine %.5f of %s", want, got, worst, where)
-			if !(worst > 0.995) {
-				t.Errorf("the gradient of %s has a cosine of %.4f with that of float32", where, worst)
+			t.Logf("losses %.4f in float32, %.4f in bfloat16; worst gradient that of %s, wrong by %.4f", want, got, where, worst)
+			if !(worst < 0.15) {
+				t.Errorf("the gradient of %s is wrong by %.4f of its norm", where, worst)
 			}
-			if slices.Equal(got, want) || !(want[3] < want[0]-0.1) {
+			if slices.Equal(got, want) || !(want[3] < want[0]-0.05) {
 				t.Errorf("losses %v in float32 and %v in bfloat16: that tests nothing", want, got)
 			}
 			for i := range want {
-				if !(math.Abs(got[i]-want[i]) < 0.02*want[i]) {
+				if allowed := []float64{0.005, 0.03, 0.03, 0.03}[i]; !(math.Abs(got[i]-want[i]) < allowed*want[i]) {
 					t.Errorf("step %d: loss %.4f, in float32 %.4f", i, got[i], want[i])
 				}
 			}
@@ -85,12 +87,13 @@ func TestBF16Training(t *testing.T) {
 	}
 }
 
-// TestBF16Programs holds the loss of evaluation and the logits against float32, and wants what is read of a program to be float32.
+// TestBF16Programs holds the loss of evaluation and the logits against float32, within what [TestBF16Training] allows, and wants what is read
+// of a program to be float32.
 func TestBF16Programs(t *testing.T) {
-	for name, c := range bounded() {
+	for name, c := range configs() {
 		for _, mode := range []model.Mode{model.Eval, model.Logits} {
 			spec := specOf(t, c, model.Options{Mode: mode, B: 2, T: 9}, false)
-			want := execute(t, opened(t, kernels.PrecisionFP32), spec, kernels.F32, memoryFor(t, spec, kernels.F32))
+			want := execute(t, opened(t, kernels.PrecisionFP32), spec, kernels.F32, initial(t, c, spec))
 			p, err := exec.NewPlan(opened(t, kernels.PrecisionBF16), spec)
 			if err != nil {
 				t.Fatal(err)
@@ -98,9 +101,11 @@ func TestBF16Programs(t *testing.T) {
 			if last := p.Steps()[p.Launches()-1]; last.Args.Out[0].DType != kernels.F32 {
 				t.Errorf("%s %v: it ends in %v", name, mode, last)
 			}
-			for out, got := range execute(t, opened(t, kernels.PrecisionBF16), spec, kernels.F32, memoryFor(t, spec, kernels.F32)) {
-				if e := floats.Distance(got, want[out], 2) / floats.Norm(want[out], 2); !(e < 0.02) || e == 0 {
-					t.Errorf("%s: %s is wrong by %.4f of its norm", name, out, e)
+			for out, got := range execute(t, opened(t, kernels.PrecisionBF16), spec, kernels.F32, initial(t, c, spec)) {
+				e := floats.Distance(got, want[out], 2) / floats.Norm(want[out], 2)
+				t.Logf("%s: %s is wrong by %.5f of its norm", name, out, e)
+				if !(e < 0.03) || e == 0 {
+					t.Errorf("%s: %s is wrong by %.5f of its norm", name, out, e)
 				}
 			}
 		}

@@ -276,6 +276,17 @@ func TestWhatLiesBetween(t *testing.T) {
 	fusedAs(t, spec, map[string]int{})
 }
 
+// TestTwoBiases adds two biases to one product, of which a call takes one.
+func TestTwoBiases(t *testing.T) {
+	g := graph.New(kernels.F64)
+	s := g.Root()
+	y := s.Apply("product", kernels.MatMul{}, s.Param("x", graph.Matrix, 6, 6), s.Param("w", graph.Matrix, 6, 4))
+	for _, name := range []string{"one", "two"} {
+		y = s.Apply("add "+name, kernels.AddBias{}, y, s.Param(name, graph.Bias, 4))
+	}
+	fusedAs(t, specFor(t, g, exec.Named{Name: "y", Node: y}), map[string]int{"bias": 1})
+}
+
 // TestChainInPlace wants one buffer for a chain of calls of which each may write over what it reads.
 func TestChainInPlace(t *testing.T) {
 	g := graph.New(kernels.F64)

@@ -62,14 +62,16 @@ var policy = map[string]rule{
 }
 
 // ruleOf finds the rule of a call.
-func ruleOf(c kernels.Call) rule {
-	name := c.Kernel()
+func ruleOf(c kernels.Call) rule { return policy[ruleName(c)] }
+
+// ruleName is the call's name, with what a product adds to.
+func ruleName(c kernels.Call) string {
 	if m, ok := c.(kernels.MatMul); ok && m.Residual {
-		name += "+residual"
+		return "matmul+residual"
 	} else if ok && m.Accumulate {
-		name += "+accumulate"
+		return "matmul+accumulate"
 	}
-	return policy[name]
+	return c.Kernel()
 }
 
 // letter is the letter for view i of a list.

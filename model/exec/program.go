@@ -139,7 +139,7 @@ func (g *Program) Get(name string, data any) error {
 	if err != nil {
 		return err
 	}
-	if wide, ok := data.([]float32); ok && v.DType == kernels.BF16 && len(wide) == v.Len() {
+	if wide, ok := data.([]float32); ok && v.DType == kernels.BF16 {
 		err = g.widen(wide, v)
 	} else {
 		err = g.plan.be.Download(data, v)

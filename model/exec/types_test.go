@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -181,5 +182,29 @@ func TestWhatTheCallerHolds(t *testing.T) {
 		if e := floats.Distance(out, wide[name], 2) / floats.Norm(wide[name], 2); !(e < 0.01) || e == 0 {
 			t.Errorf("%s is wrong by %.4f of its norm", name, e)
 		}
+	}
+}
+
+// TestBaseOfASum wants a product that another is added to in place to be float32, whoever reads it before.
+func TestBaseOfASum(t *testing.T) {
+	g := graph.New(kernels.F32)
+	s := g.Root()
+	x, w := s.Param("x", graph.Matrix, 6, 8), s.Param("w", graph.Matrix, 8, 8)
+	base := s.Apply("base", kernels.MatMul{}, x, w)
+	before := s.Apply("before", kernels.MatMul{}, base, w)
+	sum := s.Add("sum", base, s.Apply("product", kernels.MatMul{}, x, w)) // in place of the base, so that no product of it may come later
+	total := s.Add("total", sum, before)
+	p, err := exec.NewPlan(opened(t, kernels.PrecisionBF16), specFor(t, g, exec.Named{Name: "y", Node: s.Apply("y", kernels.MatMul{}, total, w)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Join(typesOf(p), "\n")
+	for _, want := range []string{"base: f32 <- bf16 bf16", "convert base: bf16 <- f32", "product: f32 <- bf16 bf16", "total: f32 <- f32 f32"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("no %q in\n%s", want, lines)
+		}
+	}
+	if n := fusions(p); !maps.Equal(n, map[string]int{"accumulate": 1}) {
+		t.Errorf("fused %v", n)
 	}
 }
