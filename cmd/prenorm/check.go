@@ -30,7 +30,7 @@ func newCheck() *cobra.Command {
 file together with its weights. The file's metadata describes the model. For each kind of figure the worst error is printed with its
 limit; above a limit the exit code is 1.
 
---rtol is the limit of a gradient's error relative to its norm; the other limits move in proportion. The usual one is 1e-4, and 0.04 with
+--rtol is the limit of a gradient's error relative to its norm; the other limits move in proportion. The usual one is 1e-4, and 0.06 with
 --precision bf16.`,
 		Example: `  prenorm check train/parity/testdata/*.safetensors
   prenorm check figures.safetensors --device ref --rtol 1e-5 --json`,
