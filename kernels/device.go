@@ -61,3 +61,15 @@ func (m *hostMarker) Marks() ([]float64, error) {
 	m.at = m.at[:0]
 	return seconds, nil
 }
+
+// Remote is implemented by backends whose memory is that of a device.
+type Remote interface {
+	// Device is the device's name.
+	Device() string
+}
+
+// OnDevice says whether a backend's memory is that of a device, so that reading a value costs a copy.
+func OnDevice(be Backend) bool {
+	_, ok := be.(Remote)
+	return ok
+}

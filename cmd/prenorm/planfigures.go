@@ -175,8 +175,9 @@ func (p *plan) planSampling(be kernels.Backend, c model.Config) error {
 		}
 		p.Memory.Cache = slabBytes(lengths)
 	}
-	p.Memory.Sample += p.Memory.Cache
-	return nil
+	choice, err := sample.ChoiceBytes(be, c.Vocab)
+	p.Memory.Sample += p.Memory.Cache + int64(choice)
+	return err
 }
 
 // countParameters sums up the table by role, in the order of first appearance.

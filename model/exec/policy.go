@@ -48,6 +48,11 @@ var policy = map[string]rule{
 	"add_rmsnorm.grad":   {"wwcw", "ww"},
 	"add_layernorm.grad": {"wwwcw", "www"},
 
+	"dyt":       {"c", "r"},
+	"dyt.grad":  {"fwwwc", "fwww"},
+	"gate":      {"c", "r"},
+	"gate.grad": {"fwc", "fw"},
+
 	"add":     {"ss", "w"},
 	"addbias": {"f", "f"},
 	"sumrows": {"c", "w"},

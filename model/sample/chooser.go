@@ -19,24 +19,39 @@ type chooser struct {
 	bound             map[*pass]kernels.Launch // of call, to the logits of each pass
 }
 
-// newChooser allocates a chooser among the first ids of a model.
-func newChooser(be kernels.Backend, vocab int) (*chooser, error) {
-	c := &chooser{be: be, vocab: vocab, hostPlace: make([]int32, 2), hostID: make([]int32, 1)}
-	c.boxed = [2]any{c.hostPlace, c.hostID}
-	shapes := kernels.Args{
+// The places in a chooser's memory, on lines of their own.
+const placeAt, idAt, workAt = 0, 64, 128
+
+// chooserWork is the workspace of a choice among the ids of a model.
+func chooserWork(be kernels.Backend, vocab int) (int, error) {
+	return be.Workspace(kernels.SampleTokens{}, kernels.Args{
 		Out: []kernels.View{kernels.Shaped(kernels.I32, 1)},
 		In:  []kernels.View{kernels.Shaped(kernels.F32, 1, vocab), kernels.Shaped(kernels.I32, 1, 2)},
+	})
+}
+
+// ChoiceBytes is the memory on a device by which ids are chosen there, for a model's vocabulary; 0 on the host.
+func ChoiceBytes(be kernels.Backend, vocab int) (int, error) {
+	if !kernels.OnDevice(be) {
+		return 0, nil
 	}
-	work, err := be.Workspace(c.call, shapes)
+	work, err := chooserWork(be, vocab)
+	return workAt + work, err
+}
+
+// newChooser allocates a chooser among the first ids of a model with a vocabulary.
+func newChooser(be kernels.Backend, first, vocab int) (*chooser, error) {
+	c := &chooser{be: be, vocab: first, hostPlace: make([]int32, 2), hostID: make([]int32, 1)}
+	c.boxed = [2]any{c.hostPlace, c.hostID}
+	work, err := chooserWork(be, vocab)
 	if err != nil {
 		return nil, err
 	}
-	const place, id, rest = 0, 64, 128 // lines of their own
-	if c.arena, err = be.NewArena(rest + work); err != nil {
+	if c.arena, err = be.NewArena(workAt + work); err != nil {
 		return nil, err
 	}
-	c.place, c.id = c.arena.View(place, kernels.I32, 1, 2), c.arena.View(id, kernels.I32, 1)
-	c.work = c.arena.View(rest, kernels.I8, work)
+	c.place, c.id = c.arena.View(placeAt, kernels.I32, 1, 2), c.arena.View(idAt, kernels.I32, 1)
+	c.work = c.arena.View(workAt, kernels.I8, work)
 	return c, nil
 }
 
@@ -90,12 +105,12 @@ func (c *chooser) free() error {
 }
 
 // choosers gives the generator a chooser where the logits are on a device: on the host they are read where they lie.
-func (g *Generator) choosers(be kernels.Backend) error {
-	logits, err := g.decode.program.View(model.OutLogits)
-	if err != nil || logits.Host != nil {
-		return err
+func (g *Generator) choosers(be kernels.Backend, vocab int) error {
+	if !kernels.OnDevice(be) {
+		return nil
 	}
-	g.chooser, err = newChooser(be, g.options.Vocab)
+	var err error
+	g.chooser, err = newChooser(be, g.options.Vocab, vocab)
 	return err
 }
 

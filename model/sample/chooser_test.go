@@ -82,7 +82,7 @@ func choosing(t *testing.T, w *model.Weights, o GeneratorOptions) *Generator {
 		t.Fatal("a generator on the host chooses on its backend unasked")
 	}
 	var err error
-	if g.chooser, err = newChooser(w.Backend(), g.options.Vocab); err != nil {
+	if g.chooser, err = newChooser(w.Backend(), g.options.Vocab, g.options.Vocab); err != nil {
 		t.Fatal(err)
 	}
 	return g

@@ -88,7 +88,7 @@ func (g *Generator) passes(w *model.Weights) error {
 	if g.decode, err = newPass(decode, w, g.cache); err != nil {
 		return err
 	}
-	return g.choosers(w.Backend())
+	return g.choosers(w.Backend(), w.Config.Vocab)
 }
 
 // Free releases the cache and the programs. The weights stay.
