@@ -58,8 +58,8 @@ func examineBackend(name string, p kernels.Precision, want tinyResult) finding {
 	return finding{fine, what, fmt.Sprintf("a training step agrees with the reference within %.1g (allowed: %.1g)", worst, limit), ""}
 }
 
-// tinyLimits bound that error: some hundred roundings of float32, and of bfloat16 about five times what the reference shows in that precision.
-var tinyLimits = map[kernels.Precision]float64{kernels.PrecisionFP32: 2e-5, kernels.PrecisionBF16: 1e-2}
+// tinyLimits bound that error: some hundred roundings of float32, and of bfloat16 three times what a device without faults has shown.
+var tinyLimits = map[kernels.Precision]float64{kernels.PrecisionFP32: 2e-5, kernels.PrecisionBF16: 4e-2}
 
 // tinyResult is what a training step says of itself.
 type tinyResult struct {

@@ -212,6 +212,8 @@ type heap struct {
 
 func (h *heap) Precision() kernels.Precision { return kernels.PrecisionOf(h.Backend) }
 
+func (h *heap) Device() string { return h.Backend.(kernels.Remote).Device() }
+
 func (h *heap) NewArena(bytes int) (kernels.Arena, error) {
 	a, err := h.Backend.NewArena(bytes)
 	*h.most = max(*h.most, int64(h.Backend.(interface{ Allocated() int }).Allocated()))
