@@ -46,6 +46,8 @@ var packages = map[string]string{
 
 	"train":             "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/safetensors train/schedule",
 	"train/checkpoint":  "train/safetensors",
+	"train/lab":         "configs/problem data/... kernels/... model model/block model/exec train/...",
+	"train/lab/report":  "",
 	"train/metrics":     "",
 	"train/optim":       "kernels",
 	"train/parity":      "configs/problem data/batch kernels model model/exec train train/safetensors",
@@ -70,6 +72,8 @@ var outside = map[string]string{
 	"gorgonia.org/tensor/...":                "model/op model/graph model/exec",
 	"github.com/chewxy/hm":                   "model/op model/graph model/exec",
 	"gonum.org/v1/gonum/graph/...":           "model/op model/graph model/exec",
+	"gonum.org/v1/gonum/stat":                "train/lab",
+	"gonum.org/v1/plot/...":                  "train/lab/report",
 	"gorgonia.org/cu/...":                    "kernels/cuda",
 	"go.yaml.in/yaml/v3":                     "configs",
 	"github.com/agnivade/levenshtein":        "configs/problem data/token",

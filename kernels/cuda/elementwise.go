@@ -25,6 +25,10 @@ func init() {
 		n := a.Out[0].Len()
 		b.elements(elementwise, "scale", n, a.Out[0], a.In[0], float32(c.Factor), n)
 	})
+	enterPlain(func(b *builder, _ kernels.GradScale, a kernels.Args) {
+		n := a.Out[0].Len()
+		b.elements(elementwise, "scale", n, a.Out[0], a.In[0], float32(1), n)
+	})
 	enter(planSoftcap, func(b *builder, c kernels.Softcap, a kernels.Args, _ none) {
 		n := a.Out[0].Len()
 		b.elements(elementwise, "softcap", n, a.Out[0], a.In[0], float32(c.Cap), n)
