@@ -72,6 +72,7 @@ var outside = map[string]string{
 	"gorgonia.org/tensor/...":                "model/op model/graph model/exec",
 	"github.com/chewxy/hm":                   "model/op model/graph model/exec",
 	"gonum.org/v1/gonum/graph/...":           "model/op model/graph model/exec",
+	"gonum.org/v1/gonum/mat":                 "train/lab",
 	"gonum.org/v1/gonum/stat":                "train/lab",
 	"gonum.org/v1/plot/...":                  "train/lab/report",
 	"gorgonia.org/cu/...":                    "kernels/cuda",
