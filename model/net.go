@@ -46,6 +46,8 @@ type Options struct {
 	// BranchScale multiplies the gradient through every sub-layer by the input [InBranch] and leaves values as they are (Train): 0 is the
 	// gradient of the straight path alone, 1 the whole.
 	BranchScale bool
+	// Without leaves block number Without out, counted from 1, as if its input were its output; 0 leaves none out.
+	Without int
 }
 
 // Net is a model as a graph.
@@ -140,6 +142,9 @@ func (b *builder) stack(x graph.Tensor) graph.Tensor {
 		HeadNorm: func(name string, x graph.Tensor) graph.Tensor { return b.norm(name, x, c.HeadDim) }}
 	streams := placement.Begin(s, x)
 	for l := 1; l <= c.Layers; l++ {
+		if l == b.Without {
+			continue
+		}
 		streams = placement.Block(s, l, streams,
 			func(x graph.Tensor, in block.Inner) graph.Tensor { return b.through(l, "attn", b.attention(l, x, in)) },
 			func(x graph.Tensor, in block.Inner) graph.Tensor { return b.through(l, "mlp", b.mlp(l, x, in)) })

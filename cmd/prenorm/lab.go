@@ -24,7 +24,7 @@ needs nothing beside it.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, c := range []func() *cobra.Command{newLabInit, newLabPaths} {
+	for _, c := range []func() *cobra.Command{newLabInit, newLabPaths, newLabCompare, newLabLR, newLabDrop} {
 		cmd.AddCommand(c())
 	}
 	return cmd

@@ -295,6 +295,8 @@ func (f Figure) span() (low, high float64) {
 
 // bounds gives the figure some air, and a height where all values are one.
 func (f Figure) bounds(p *plot.Plot) {
+	widen(&p.X, f.LogX)
+	widen(&p.Y, f.LogY)
 	if f.LogY {
 		p.Y.Min, p.Y.Max = p.Y.Min/1.15, p.Y.Max*1.15
 		if p.Y.Max/p.Y.Min < 3 {
@@ -314,6 +316,21 @@ func (f Figure) bounds(p *plot.Plot) {
 	p.Y.Max += room
 }
 
+// widen gives an axis a length where it has none: there is one value, or nothing to draw.
+func widen(a *plot.Axis, log bool) {
+	switch {
+	case a.Min > a.Max:
+		a.Min, a.Max = 0, 1
+		if log {
+			a.Min, a.Max = 1, 10
+		}
+	case a.Min == a.Max && log:
+		a.Min, a.Max = a.Min/2, a.Max*2
+	case a.Min == a.Max:
+		a.Min, a.Max = a.Min-1, a.Max+1
+	}
+}
+
 // bars draws series as groups of bars.
 func (f Figure) bars(p *plot.Plot, legend *plot.Legend, styles []draw.LineStyle) error {
 	each := vg.Points(max(3, min(22, 330/float64(max(1, len(f.Labels)*len(f.Series))))))
@@ -323,6 +340,9 @@ func (f Figure) bars(p *plot.Plot, legend *plot.Legend, styles []draw.LineStyle)
 			if f.usable(0, y) || !f.LogY && !math.IsNaN(y) && !math.IsInf(y, 0) {
 				values[k] = y
 			}
+		}
+		if len(values) == 0 {
+			continue
 		}
 		b, err := plotter.NewBarChart(values, each)
 		if err != nil {
@@ -335,6 +355,8 @@ func (f Figure) bars(p *plot.Plot, legend *plot.Legend, styles []draw.LineStyle)
 			legend.Add(s.Name, b)
 		}
 	}
+	widen(&p.X, false)
+	widen(&p.Y, false)
 	p.Y.Max += 0.05 * (p.Y.Max - p.Y.Min)
 	return nil
 }

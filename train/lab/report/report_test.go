@@ -89,6 +89,21 @@ func wellFormed(data []byte) error {
 	}
 }
 
+// TestSparse draws figures with one value and with none, on every kind of axis.
+func TestSparse(t *testing.T) {
+	for _, values := range [][]float64{{2}, {-1}, {0}, {math.NaN()}, {}, {3, 3}, {1e-300}, {1e300}} {
+		for kind := range 5 {
+			f := Figure{Name: "f", LogX: kind&1 > 0, LogY: kind&2 > 0, Bars: kind == 4, Labels: []string{"a"}, Lines: []Line{{"line", 1}}, Series: []Series{{Name: "s", Y: values}}}
+			for i := range values {
+				f.Series[0].X = append(f.Series[0].X, float64(i))
+			}
+			if svg, err := f.SVG(); err != nil || wellFormed(svg) != nil {
+				t.Errorf("values %v, kind %d: %v", values, kind, err)
+			}
+		}
+	}
+}
+
 // TestSame wants the same values to give the same bytes, so that committed figures change only with what they show.
 func TestSame(t *testing.T) {
 	a, err := example().HTML()
