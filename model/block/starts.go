@@ -83,19 +83,32 @@ func gates(start func(layers int) float64) string {
 	return strings.Join(append(parts, fmt.Sprintf("%g (N >= %d)", start(from), from)), ", ")
 }
 
-// Markdown is the table of [Starts] as a page of documentation shows it.
-func Markdown() string {
-	var b strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
-	columns := Start{}.Columns()
-	line(columns)
-	line(strings.Split(strings.Repeat("---,", len(columns)-1)+"---", ","))
+// Markdown are the tables that documentation shows, by name: equations, and starts.
+func Markdown() map[string]string {
+	equations := [][]string{{"placement", "one block, and the end", "from"}}
+	for _, name := range Names() {
+		p, _ := Lookup(name)
+		equations = append(equations, []string{"`" + p.Name + "`", p.Equation, p.Paper})
+	}
+	starts := [][]string{Start{}.Columns()}
 	for _, s := range Starts() {
 		cells := s.Cells()
 		cells[0] = "`" + cells[0] + "`"
-		line(cells)
+		starts = append(starts, cells)
 	}
-	return b.String()
+	return map[string]string{"equations": markdown(equations), "starts": markdown(starts)}
+}
+
+// markdown is a table whose first row is its head.
+func markdown(rows [][]string) string {
+	var b strings.Builder
+	for i, cells := range rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+		if i == 0 {
+			b.WriteString("|" + strings.Repeat("---|", len(cells)) + "\n")
+		}
+	}
+	return strings.NewReplacer("<-", "←", "*", "\\*").Replace(b.String())
 }
 
 // HasFinalNorm says whether the head reads the stream through a norm after the last block.

@@ -34,7 +34,7 @@ type Cell struct {
 const evalWindows = 256
 
 // format is a part of every key: it changes when a result would.
-const format = 1
+const format = 2
 
 // key names the cell's result. Steps of the same settings on the same text have the same key.
 func (c Cell) key(t *Text, device string) (string, error) {
@@ -58,6 +58,10 @@ type Look struct {
 	Cosine  Values        `json:"cosine"`  // mean cosine of the stream to the embedding
 	Rewrite Values        `json:"rewrite"` // RMS of what block l+1 changes, over that of the stream it reads
 	Added   Values        `json:"added"`   // RMS of what block l+1 changes
+	// RMS of the logits, of those from the stream without a final norm, and the loss that the latter give.
+	Logits    metrics.Float `json:"logits"`
+	RawLogits metrics.Float `json:"raw_logits"`
+	RawLoss   metrics.Float `json:"raw_loss"`
 }
 
 // CellResult is what a cell gave.
@@ -69,6 +73,7 @@ type CellResult struct {
 	Outcome  Outcome       `json:"outcome"`
 	Params   int64         `json:"params"`
 	Seconds  float64       `json:"seconds"` // of updates
+	Fastest  float64       `json:"fastest"` // seconds of the quickest update, which other work on the machine disturbs least
 	Blocks   []Values      `json:"blocks,omitempty"`
 	Before   *Look         `json:"before,omitempty"`
 	After    *Look         `json:"after,omitempty"`
@@ -153,16 +158,19 @@ func (s *session) open() error {
 // train does the cell's steps, up to one whose loss is not finite.
 func (s *session) train(ctx context.Context, r *CellResult) error {
 	began := time.Now()
+	r.Fastest = math.MaxFloat64
 	for step := int64(1); step <= int64(s.Train.Steps); step++ {
 		for _, m := range s.micros {
 			if err := s.loader.Next(m); err != nil {
 				return err
 			}
 		}
+		start := time.Now()
 		result, err := s.stepper.Step(ctx, step, s.rate(step)*s.Train.Optimizer.LR, s.micros)
 		if err != nil {
 			return err
 		}
+		r.Fastest = min(r.Fastest, time.Since(start).Seconds())
 		if !result.Finite() {
 			break
 		}

@@ -59,7 +59,7 @@ func sortPlaces(p []Place) {
 }
 
 func (g Grid) bestTable(places []Place) report.Table {
-	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "ms a step"}}
+	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"}}
 	var best []Place
 	for _, name := range g.Placements {
 		if p, ok := Best(places, name); ok {
@@ -69,18 +69,13 @@ func (g Grid) bestTable(places []Place) report.Table {
 	sortPlaces(best)
 	for _, p := range best {
 		v := p.Loss()
-		ms := Took(p.Runs).Seconds() * 1000 / float64(max(1, steps(p.Runs)))
+		ms := math.Inf(1)
+		for _, r := range p.Runs {
+			ms = min(ms, 1e3*r.Fastest)
+		}
 		t.Row(p.Placement, fmt.Sprintf("%g", p.Rate), p.Warmup, fmt.Sprintf("%.4f", v.Mean), fmt.Sprintf("%.4f", v.Low), fmt.Sprintf("%.4f", v.High), p.Outcome(), p.Runs[0].Params, ms)
 	}
 	return t
-}
-
-func steps(runs []CellResult) int {
-	n := 0
-	for _, r := range runs {
-		n += r.Reached
-	}
-	return n
 }
 
 // placesTable has a row for every place, and in its file one for every run.
@@ -104,6 +99,9 @@ func placesTable(places []Place) report.Table {
 func (g Grid) sweep(t *Text, places []Place) report.Figure {
 	f := report.Figure{Name: "sweep", Title: "Validation loss by learning rate", X: "learning rate", Y: "nats a token", LogX: true,
 		Lines: []report.Line{{Name: "unigram entropy of the text", Y: t.Unigram}}}
+	if len(g.Rates) <= 8 {
+		f.Ticks = g.Rates
+	}
 	for _, name := range g.Placements {
 		for _, warmup := range g.warmups() {
 			s := report.Series{Name: name}

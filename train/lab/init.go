@@ -35,6 +35,8 @@ type Snapshot struct {
 	Final   float64   // RMS of what the head reads
 	Dual    float64   // RMS of the second stream after the last block, 0 where there is none
 	Grad    []float64 // norm of the loss's gradient by the stream after block l
+	Moved   float64   // distance of the stream after the last block from the embedding, over the latter's norm
+	Lower   float64   // norm of the gradient by the second stream after the last block, 0 where there is none
 	Down    []float64 // norm of the gradient of the MLP's last matrix of block l+1
 }
 
@@ -105,12 +107,16 @@ func (p *Probe) snapshot() (s Snapshot, err error) {
 	if s.Loss, err = p.Run(); err != nil {
 		return s, err
 	}
+	var first []float64
 	for l := range p.Config.Layers + 1 {
 		x, err := p.Value(stream(l))
 		if err != nil {
 			return s, err
 		}
-		s.Stream = append(s.Stream, rms(x))
+		if l == 0 {
+			first = x
+		}
+		s.Stream, s.Moved = append(s.Stream, rms(x)), distance(x, first)/norm(first)
 		if x, err = p.Value("grad." + stream(l)); err != nil {
 			return s, err
 		}
@@ -127,6 +133,11 @@ func (p *Probe) snapshot() (s Snapshot, err error) {
 	s.Final = rms(x)
 	if dual, missing := p.Value(fmt.Sprintf("layers.%d.dual", p.Config.Layers-1)); missing == nil {
 		s.Dual = rms(dual)
+		lower, err := p.Value(fmt.Sprintf("grad.layers.%d.dual", p.Config.Layers-1))
+		if err != nil {
+			return s, err
+		}
+		s.Lower = norm(lower)
 	}
 	return s, err
 }

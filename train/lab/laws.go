@@ -7,6 +7,7 @@ type Law struct {
 	ID        string // of the scorecard
 	Variant   string // of set-up norms
 	Claim     string
+	what      string // the figure's name
 	Source    string
 	Low, High float64
 	measure   func([]Depth) float64
@@ -48,15 +49,15 @@ const (
 // Laws are the figures of set-up norms over the depths of [DefaultInit]. The exponents are those of the number of blocks.
 func Laws() []Law {
 	return []Law{
-		{"S1", "post", "the last block's MLP gradient does not depend on depth", xiong, -0.15, 0.15, gradientSlope},
-		{"S2", "pre", "the last block's MLP gradient goes as L^-0.5 (writers not scaled)", xiong, -0.65, -0.35, gradientSlope},
-		{"S3", "pre+scaled", "with writers at 1/sqrt(2N) that gradient does not depend on depth", scaling, -0.15, 0.15, gradientSlope},
-		{"S3", "pre+scaled", "with writers at 1/sqrt(2N) the stream's size does not depend on depth (deepest over shallowest)", scaling, 0.8, 1.25, growth},
-		{"S4", "pre", "the stream's size goes as L^0.5 (writers not scaled)", xiong, 0.35, 0.65, sizeSlope},
-		{"S5", "deepnorm", "the last block's MLP gradient goes as L^-0.5", wang, -0.55, -0.45, gradientSlope},
-		{"S5", "deepnorm", "all blocks have gradients of one size (largest over smallest)", wang, 1, 1.1, unevenness},
-		{"S6", "keel", "the last block's MLP gradient goes as 1/L", keel, -1.05, -0.95, gradientSlope},
-		{"S6", "keel", "all blocks have gradients of one size (largest over smallest)", keel, 1, 1.1, unevenness},
+		{"S1", "post", "the last block's MLP gradient does not depend on depth", "exponent of the gradient", xiong, -0.15, 0.15, gradientSlope},
+		{"S2", "pre", "the last block's MLP gradient goes as L^-0.5 (writers not scaled)", "exponent of the gradient", xiong, -0.65, -0.35, gradientSlope},
+		{"S3", "pre+scaled", "with writers at 1/sqrt(2N) that gradient does not depend on depth", "exponent of the gradient", scaling, -0.15, 0.15, gradientSlope},
+		{"S3", "pre+scaled", "with writers at 1/sqrt(2N) the stream's size does not depend on depth (deepest over shallowest)", "size, deepest over shallowest", scaling, 0.8, 1.25, growth},
+		{"S4", "pre", "the stream's size goes as L^0.5 (writers not scaled)", "exponent of the size", xiong, 0.35, 0.65, sizeSlope},
+		{"S5", "deepnorm", "the last block's MLP gradient goes as L^-0.5", "exponent of the gradient", wang, -0.55, -0.45, gradientSlope},
+		{"S5", "deepnorm", "all blocks have gradients of one size (largest over smallest)", "largest over smallest", wang, 1, 1.1, unevenness},
+		{"S6", "keel", "the last block's MLP gradient goes as 1/L", "exponent of the gradient", keel, -1.05, -0.95, gradientSlope},
+		{"S6", "keel", "all blocks have gradients of one size (largest over smallest)", "largest over smallest", keel, 1, 1.1, unevenness},
 	}
 }
 

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"prenorm/data/batch"
@@ -45,7 +46,58 @@ func (s *session) look() (look *Look, err error) {
 	if err := errors.Join(reader.Next(&b), p.SetBatch(b.Inputs, b.Targets)); err != nil {
 		return nil, err
 	}
-	return p.look()
+	look, err = p.look()
+	if err != nil {
+		return nil, err
+	}
+	return look, s.heads(p, look, b.Targets)
+}
+
+// heads compares what the head makes of what it reads with what it would make of the bare stream.
+func (s *session) heads(p *Probe, look *Look, targets []int32) error {
+	name := "lm_head.weight"
+	if p.Config.Tied {
+		name = "embed_tokens.weight"
+	}
+	head, err := p.read(p.weights.View(p.index[name]))
+	if err != nil {
+		return err
+	}
+	read, err := p.Value("final")
+	if err != nil {
+		return err
+	}
+	bare, err := p.Value(stream(p.Config.Layers))
+	if err != nil {
+		return err
+	}
+	size, _ := logits(read, head, targets, p.Config.Width)
+	rawSize, loss := logits(bare, head, targets, p.Config.Width)
+	look.Logits, look.RawLogits, look.RawLoss = metrics.Float(size), metrics.Float(rawSize), metrics.Float(loss)
+	return nil
+}
+
+// logits is the RMS of x[N,C] W[V,C]', and the mean loss over the targets that are not ignored.
+func logits(x, w []float64, targets []int32, width int) (size, loss float64) {
+	z := make([]float64, len(w)/width)
+	squares, n := 0.0, 0
+	for r, target := range targets {
+		if target < 0 {
+			continue
+		}
+		top, sum := math.Inf(-1), 0.0
+		for v := range z {
+			z[v] = dot(x[r*width:(r+1)*width], w[v*width:(v+1)*width])
+			squares += z[v] * z[v]
+			top = max(top, z[v])
+		}
+		for _, v := range z {
+			sum += math.Exp(v - top)
+		}
+		loss += top + math.Log(sum) - z[target]
+		n++
+	}
+	return math.Sqrt(squares / float64(max(1, n*len(z)))), loss / float64(max(1, n))
 }
 
 // look runs a pass and describes its streams.

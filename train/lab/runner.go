@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"prenorm/data/shard"
 	"prenorm/kernels"
@@ -153,13 +152,4 @@ func (r *Runner) keep(c Cell, result CellResult) error {
 		return err
 	}
 	return shard.WriteFile(path, append(text, '\n'))
-}
-
-// Took is the time that cells spent in updates.
-func Took(results []CellResult) time.Duration {
-	seconds := 0.0
-	for _, r := range results {
-		seconds += r.Seconds
-	}
-	return time.Duration(seconds * float64(time.Second))
 }

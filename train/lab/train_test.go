@@ -68,7 +68,7 @@ func TestGrid(t *testing.T) {
 		}
 		for i := range places {
 			for k := range places[i].Runs {
-				places[i].Runs[k].Seconds = 0
+				places[i].Runs[k].Seconds, places[i].Runs[k].Fastest = 0, 0
 			}
 		}
 		return places, *trained
@@ -146,6 +146,9 @@ func TestCellLooks(t *testing.T) {
 			if len(look.Stream) != 3 || len(look.Dual) != 2 || len(look.Grad) != 3 || math.Abs(look.Cosine[0]-1) > 1e-6 || len(look.Rewrite) != 2 || look == x.Before && math.Abs(look.Stream[2]-1) > 1e-2 {
 				t.Errorf("look %+v", look)
 			}
+		}
+		if a := x.After; math.Abs(float64(a.RawLoss-a.Loss)) < 1e-3 || !(a.Logits > 0 && a.RawLogits > 0) { // the head reads both streams
+			t.Errorf("logits %+v", a)
 		}
 		if !(float64(x.Val) < float64(x.Before.Loss)) || float64(x.Dropped[0]) == float64(x.Val) {
 			t.Errorf("validation loss %g, before training %g, without block 1 %g", x.Val, x.Before.Loss, x.Dropped[0])
@@ -253,5 +256,20 @@ func TestValues(t *testing.T) {
 	var back Values
 	if err := json.Unmarshal(text, &back); err != nil || back[3] != 1.0/3 || !math.IsNaN(back[1]) || len(back) != 4 {
 		t.Errorf("%v, %v", back, err)
+	}
+}
+
+// TestHeads wants the loss that is worked out from what the head reads to be the program's.
+func TestHeads(t *testing.T) {
+	g := littleGrid()
+	r, _ := counting(t, "", 1)
+	c := g.cell("post", 3e-3, 0, 1)
+	c.Probe = true
+	results, err := r.Run(context.Background(), []Cell{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := results[0].After; math.Abs(float64(a.RawLoss-a.Loss)) > 1e-5 || a.Logits != a.RawLogits {
+		t.Errorf("post has no final norm, so both losses are one: %g and %g", a.Loss, a.RawLoss)
 	}
 }

@@ -64,8 +64,8 @@ window.addEventListener("load", () => {
 		if err != nil {
 			t.Fatalf("%s: %v", program, errors.Join(err, ctx.Err()))
 		}
-		// Two figures, one table, no text outside its figure, nothing that scrolls sideways.
-		if want := `data-report="2 1 0 true"`; !strings.Contains(string(dom), want) {
+		// Three figures, one table, no text outside its figure, nothing that scrolls sideways.
+		if want := `data-report="3 1 0 true"`; !strings.Contains(string(dom), want) {
 			from := max(0, strings.Index(string(dom), "data-report"))
 			t.Errorf("%s pixels: the browser says %.60s, want %s", size, string(dom)[from:], want)
 		}

@@ -20,12 +20,13 @@ func example() Report {
 		Series: []Series{{Name: "pre", X: []float64{1, 2, 3}, Y: []float64{5, 4, 3}, Low: []float64{4.5, 3.5, 2.5}, High: []float64{5.5, 4.5, 3.5}},
 			{Name: "post", X: []float64{1, 2, 3}, Y: []float64{5, nan, math.Inf(1)}}, {Name: "rezero", X: []float64{1}, Y: []float64{0}}}}
 	bars := Figure{Name: "bars", Title: "Damage", X: "block", Y: "nats", Bars: true, Labels: []string{"1", "2"}, Series: []Series{{Name: "pre", Y: []float64{0.5, 0.2}}, {Name: "lns", Y: []float64{0.4, nan}}}}
+	card := Figure{Name: "card", Title: "Of 2 claims", Card: []CardRow{{"C1", strings.Repeat("a claim ", 30), "holds", "holds"}, {"C2", "<short>", "cannot be told", "unsure"}}}
 	t := Table{Name: "rows", Caption: "Rows", Columns: []string{"placement", "loss"}, Marks: map[int]string{0: "holds"}}
 	t.Row("a <b> & c", 3.14159)
 	t.Raw = &Table{Columns: []string{"placement", "loss"}}
 	t.Raw.Full("a, b", 3.14159)
 	return Report{Title: "A page", Lead: "First.\n\nSecond.", Facts: []Fact{{"Width", "64"}},
-		Sections: []Section{{Title: "One", Figures: []Figure{lines, bars}}, {Title: "Two", Text: "Some text.", Tables: []Table{t}}, {Title: "Three"}}}
+		Sections: []Section{{Title: "One", Figures: []Figure{lines, bars, card}}, {Title: "Two", Text: "Some text.", Tables: []Table{t}}, {Title: "Three"}}}
 }
 
 func TestWrite(t *testing.T) {
@@ -34,7 +35,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"lines.png", "bars.png"} {
+	for _, name := range []string{"lines.png", "bars.png", "card.png"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +44,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, name := range []string{"lines.svg", "bars.svg"} {
+	for _, name := range []string{"lines.svg", "bars.svg", "card.svg"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -131,6 +132,14 @@ func TestTicks(t *testing.T) {
 		if got := strings.Join(labels, " "); got != c.want {
 			t.Errorf("%g to %g: %s, want %s", c.low, c.high, got, c.want)
 		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	tab := Table{Columns: []string{"a", "b"}}
+	tab.Row("||x|| * <y>", 1.5)
+	if got, want := tab.Markdown(), "| a | b |\n| --- | ---: |\n| \\|\\|x\\|\\| \\* &lt;y> | 1.50 |\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

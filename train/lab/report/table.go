@@ -131,7 +131,13 @@ func (t Table) Text(w io.Writer, indent string) {
 // Markdown is the table as documentation shows it.
 func (t Table) Markdown() string {
 	var b strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line := func(cells []string) {
+		b.WriteByte('|')
+		for _, cell := range cells {
+			fmt.Fprintf(&b, " %s |", strings.NewReplacer("|", `\|`, "*", `\*`, "<", "&lt;").Replace(cell))
+		}
+		b.WriteByte('\n')
+	}
 	line(t.Columns)
 	rule := make([]string, len(t.Columns))
 	for i := range rule {
