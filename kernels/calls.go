@@ -117,6 +117,10 @@ type Gate struct{}
 // GateGrad is dx[N,C], dg[D] <- x, g, dy: dx = g dy; dg = the sum of x dy.
 type GateGrad struct{}
 
+// GradScale is y <- x, t[1]: y = x, while the gradient by x is t times that by y (a [Gate]). It says how much of the gradient comes along a
+// path: see train/lab. Out[0] may be the memory of x.
+type GradScale struct{}
+
 // Rope is y[N,H*D] <- x[N,H*D], positions[N], table[P,D] (Su et al., arXiv 2104.09864), halves rotated as in LLaMA: for j < D/2, with
 // c = table[p, j] (cosine) and s = table[p, D/2+j] (sine) at p = positions[n],
 //

@@ -28,6 +28,7 @@ func (DyT) Kernel() string                    { return "dyt" }
 func (DyTGrad) Kernel() string                { return "dyt.grad" }
 func (Gate) Kernel() string                   { return "gate" }
 func (GateGrad) Kernel() string               { return "gate.grad" }
+func (GradScale) Kernel() string              { return "gradscale" }
 func (Rope) Kernel() string                   { return "rope" }
 func (Attention) Kernel() string              { return "attention" }
 func (AttentionGrad) Kernel() string          { return "attention.grad" }
@@ -50,6 +51,7 @@ func (SGD) Kernel() string                    { return "sgd" }
 func (Add) InPlace() []int            { return []int{0, 1} }
 func (Scale) InPlace() []int          { return []int{0} }
 func (Softcap) InPlace() []int        { return []int{0} }
+func (GradScale) InPlace() []int      { return []int{0} }
 func (Rope) InPlace() []int           { return []int{0} }
 func (ActivationGrad) InPlace() []int { return []int{1} }
 func (Dropout) InPlace() []int        { return []int{0} }
@@ -410,6 +412,18 @@ func (c GateGrad) Infer(in []View) (out, aux []View, err error) {
 		return nil, nil, r.err
 	}
 	return r.done(Shaped(in[0].DType, in[0].Shape...), Shaped(in[0].DType, shape...))
+}
+
+func (c GradScale) Infer(in []View) (out, aux []View, err error) {
+	r := check(c, in, 2, 2)
+	r.floats(0, 1)
+	if r.ok() {
+		r.want(fmt.Sprint(in[1].Shape) == "[1]", "input 1 must have shape [1]")
+	}
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	return r.done(Shaped(in[0].DType, in[0].Shape...))
 }
 
 // added is the rule of a norm call with one more operand of x's shape, at index at, which the rule of the plain norm does not know.

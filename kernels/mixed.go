@@ -56,7 +56,7 @@ func TypesOf(c Call) Types {
 		return Types{"a", "a"}
 	case SumRows:
 		return Types{"w", "e"}
-	case Scale, Rope, Activation, Dropout:
+	case Scale, GradScale, Rope, Activation, Dropout:
 		return Types{"a", "a"}
 	case ActivationGrad, GatedActivation:
 		return Types{"a", "aa"}

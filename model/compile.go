@@ -5,13 +5,14 @@ import (
 
 	"prenorm/kernels"
 	"prenorm/model/exec"
+	"prenorm/model/graph"
 )
 
 // GradPrefix is put before a parameter's name to name its gradient's memory.
 const GradPrefix = "grad."
 
 // Plan compiles the network for a backend without allocating anything. With accumulate, gradients are added to their memory. The named taps
-// stay readable after a run.
+// stay readable after a run; [GradPrefix] before a tap's name is the loss's gradient by it (Train).
 func (n *Net) Plan(be kernels.Backend, accumulate bool, taps ...string) (*exec.Plan, error) {
 	s, err := n.Spec(accumulate, taps...)
 	if err != nil {
@@ -42,18 +43,29 @@ func (n *Net) Spec(accumulate bool, taps ...string) (exec.Spec, error) {
 		s.Outputs = append(s.Outputs, exec.Named{Name: OutLogits, Node: n.Logits})
 	}
 	for _, name := range taps {
-		found := false
-		for _, t := range n.Graph.Taps() {
-			if t.Name == name {
-				s.Outputs = append(s.Outputs, exec.Named{Name: name, Node: t.Node})
-				found = true
-			}
-		}
-		if !found {
+		node := n.tap(name)
+		if node == nil {
 			return s, fmt.Errorf("model: no tap %q", name)
 		}
+		s.Outputs = append(s.Outputs, exec.Named{Name: name, Node: node})
 	}
 	return s, nil
+}
+
+// Reached says whether the loss has a gradient by a tap (Train).
+func (n *Net) Reached(tap string) bool { return n.tap(GradPrefix+tap) != nil }
+
+// tap is the node of a tap, or of the gradient by one; nil where there is none.
+func (n *Net) tap(name string) graph.Tensor {
+	for _, t := range n.Graph.Taps() {
+		switch name {
+		case t.Name:
+			return t.Node
+		case GradPrefix + t.Name:
+			return graph.Gradient(t.Node)
+		}
+	}
+	return nil
 }
 
 // NewSlab allocates one slab in the order of a parameter table.

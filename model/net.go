@@ -31,6 +31,7 @@ const (
 	InDocuments  = "documents"  // int32 [B*T] (Options.Documents)
 	InCounter    = "counter"    // int32 [4]: seed low, seed high, step, micro-batch (Train with dropout)
 	InPosition   = "position"   // int32 [1]: rows already in the cache (Cached)
+	InBranch     = "branch"     // [1]: what gradients through branches are multiplied by (Train with Options.BranchScale)
 	InRow        = "row"        // int32 [B]: the rows of [B*T] whose logits are wanted (Cached)
 	OutLoss      = "loss"
 	OutLogits    = "logits" // [B*T, V]; Cached: [B, V]
@@ -42,6 +43,11 @@ type Options struct {
 	B, T      int           // sequences, and rows of each
 	DType     kernels.DType // F32 or F64
 	Documents bool          // attention stays inside documents, whose ids are an input
+	// BranchScale multiplies the gradient through every sub-layer by the input [InBranch] and leaves values as they are (Train): 0 is the
+	// gradient of the straight path alone, 1 the whole.
+	BranchScale bool
+	// Without leaves block number Without out, counted from 1, as if its input were its output; 0 leaves none out.
+	Without int
 }
 
 // Net is a model as a graph.
@@ -80,7 +86,8 @@ type builder struct {
 	*Net
 	graph.Scope
 	tokens, positions, documents, counter, position graph.Tensor
-	sites                                           uint32 // dropouts so far
+	branch                                          graph.Tensor // [InBranch], nil without Options.BranchScale
+	sites                                           uint32       // dropouts so far
 }
 
 func (b *builder) build() {
@@ -130,16 +137,31 @@ func (b *builder) stack(x graph.Tensor) graph.Tensor {
 	if c.Norm.Embed {
 		x = b.rowNorm("embed_norm", x)
 	}
+	b.Tap("embedding", x)
 	s := block.Stack{Scope: b.Scope, Layers: c.Layers, Norm: b.rowNorm,
 		HeadNorm: func(name string, x graph.Tensor) graph.Tensor { return b.norm(name, x, c.HeadDim) }}
 	streams := placement.Begin(s, x)
 	for l := 1; l <= c.Layers; l++ {
+		if l == b.Without {
+			continue
+		}
 		streams = placement.Block(s, l, streams,
-			func(x graph.Tensor, in block.Inner) graph.Tensor { return b.attention(l, x, in) },
-			func(x graph.Tensor, in block.Inner) graph.Tensor { return b.mlp(l, x, in) })
+			func(x graph.Tensor, in block.Inner) graph.Tensor { return b.through(l, "attn", b.attention(l, x, in)) },
+			func(x graph.Tensor, in block.Inner) graph.Tensor { return b.through(l, "mlp", b.mlp(l, x, in)) })
 		b.Tap(fmt.Sprintf("layers.%d.stream", l-1), streams.X)
+		if streams.R != nil {
+			b.Tap(fmt.Sprintf("layers.%d.dual", l-1), streams.R)
+		}
 	}
 	return b.Tap("final", placement.End(s, streams))
+}
+
+// through is the output of a sub-layer of block l, with its gradient scaled where the options ask for it.
+func (b *builder) through(l int, kind string, y graph.Tensor) graph.Tensor {
+	if b.branch == nil {
+		return y
+	}
+	return b.Apply(fmt.Sprintf("layers.%d.%s_branch", l-1, kind), kernels.GradScale{}, y, b.branch)
 }
 
 // rowNorm is the model's norm over whole rows.
@@ -179,6 +201,9 @@ func (b *builder) inputs(n int) {
 	}
 	if b.Documents {
 		b.documents = b.IntInput(InDocuments, n)
+	}
+	if b.Mode == Train && b.BranchScale {
+		b.branch = b.Input(InBranch, 1)
 	}
 	if b.Mode == Train && b.Config.Dropout > 0 {
 		b.counter = b.IntInput(InCounter, 4)

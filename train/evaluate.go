@@ -21,8 +21,13 @@ type Evaluator struct {
 
 // NewEvaluator compiles the evaluation program for batches of size sequences of the model's context.
 func NewEvaluator(w *model.Weights, size int) (*Evaluator, error) {
+	return NewEvaluatorWithout(w, size, 0)
+}
+
+// NewEvaluatorWithout is NewEvaluator for the model without one block, counted from 1; 0 leaves none out.
+func NewEvaluatorWithout(w *model.Weights, size, block int) (*Evaluator, error) {
 	e := &Evaluator{weights: w, size: size, context: w.Config.Context}
-	net, err := model.Build(w.Config, model.Options{Mode: model.Eval, B: size, T: e.context})
+	net, err := model.Build(w.Config, model.Options{Mode: model.Eval, B: size, T: e.context, Without: block})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 func init() {
 	enterPlain(bindAdd)
 	enterPlain(bindScale)
+	enterPlain(bindGradScale)
 	enter(planSoftcap, bindSoftcap)
 	enterPlain(bindAddBias)
 	enterPlain(bindConvert)
@@ -46,6 +47,14 @@ func bindAdd(b *Backend, _ kernels.Add, a kernels.Args) kernels.Launch {
 func bindScale(b *Backend, c kernels.Scale, a kernels.Args) kernels.Launch {
 	y, x, f := a.Out[0].F32(), a.In[0].F32(), float32(c.Factor)
 	return b.run1(spans(len(y), nsElem, func(lo, hi int) { b.tier.multiply(y[lo:hi], x[lo:hi], f) }))
+}
+
+func bindGradScale(_ *Backend, _ kernels.GradScale, a kernels.Args) kernels.Launch {
+	y, x := a.Out[0].F32(), a.In[0].F32()
+	return func() error {
+		copy(y, x)
+		return nil
+	}
 }
 
 func planSoftcap(c kernels.Softcap, _ kernels.Args, _ *scratch) (none, error) {

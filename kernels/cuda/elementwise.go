@@ -30,6 +30,10 @@ func init() {
 		y, x, n := a.Out[0], a.In[0], a.Out[0].Len()
 		b.spread(elementwise, typed("scale", y), n, wide(y), y, x, float32(c.Factor), n)
 	})
+	enterPlain(func(b *builder, _ kernels.GradScale, a kernels.Args) {
+		n := a.Out[0].Len()
+		b.elements(elementwise, "scale", n, a.Out[0], a.In[0], float32(1), n)
+	})
 	enter(planSoftcap, func(b *builder, c kernels.Softcap, a kernels.Args, _ none) {
 		y, x, n := a.Out[0], a.In[0], a.Out[0].Len()
 		b.spread(elementwise, "softcap", n, wide(y), y, x, float32(c.Cap), n)

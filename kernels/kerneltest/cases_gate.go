@@ -13,6 +13,15 @@ func init() {
 	register(kernels.DyTGrad{}, family{cases: dytGradCases, rounding: 24})
 	register(kernels.Gate{}, family{cases: gateCases, rounding: 1}) // one rounding
 	register(kernels.GateGrad{}, family{cases: gateGradCases, rounding: 2})
+	register(kernels.GradScale{}, family{cases: gradScaleCases, rounding: 0})
+}
+
+func gradScaleCases(g *generator) []testCase {
+	all := elementwise(g, kernels.GradScale{}, 1)
+	for i := range all {
+		all[i].in = append(all[i].in, g.list(0.3))
+	}
+	return all
 }
 
 func dytCases(g *generator) []testCase {

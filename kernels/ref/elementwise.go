@@ -10,6 +10,7 @@ import (
 func init() {
 	define(definition[kernels.Add]{f32: bindAdd[float32], f64: bindAdd[float64]})
 	define(definition[kernels.Scale]{f32: bindScale[float32], f64: bindScale[float64]})
+	define(definition[kernels.GradScale]{f32: bindGradScale[float32], f64: bindGradScale[float64]})
 	define(definition[kernels.Softcap]{f32: bindSoftcap[float32], f64: bindSoftcap[float64], check: checkSoftcap})
 }
 
@@ -39,6 +40,15 @@ func bindScale[F float](c kernels.Scale, v kernels.Args) kernels.Launch {
 	y, x := of[F](v.Out[0]), of[F](v.In[0])
 	return func() error {
 		scale(y, x, c.Factor)
+		return nil
+	}
+}
+
+// bindGradScale is y = x: the factor is for the gradient, see package model/op.
+func bindGradScale[F float](_ kernels.GradScale, v kernels.Args) kernels.Launch {
+	y, x := of[F](v.Out[0]), of[F](v.In[0])
+	return func() error {
+		copy(y, x)
 		return nil
 	}
 }

@@ -12,12 +12,22 @@ Optimizer: as post, less sensitive to it.
 Traps: values, output projections and the MLP start smaller by 1/sqrt(N), as in the authors' code.`,
 		Backward: `with s = J_Norm' dL/dx_out:
 dL/dx_in = s                                        straight, past the inner norm: rescaled once a block
-         + (1 + J_Attn') J_NormInner' (s + J_MLP' s)   through the inner norm`,
+         + (1 + J_Attn') J_NormIn' (s + J_MLP' s)   through the inner norm`,
+		Diagram: Diagram{
+			Forward: `   ┌───────────────────────────────┐
+x ─┼────────(+)── NormIn ── h ─┬──(+)──(+)── Norm ──> x'
+   └── Attn ─┘                 └── MLP ─┘`,
+			Backward: `   ┌<───────────────────────────────────────────────┐
+g <┴─(+)<──────────┬<─ J_NormIn' <─(+)<─────────────┼<─ J_Norm' <─ g'
+      └<─ J_Attn' <┘                └<─ J_MLP' <────┘
+      top: straight from the block's end to its start, past NormIn`,
+		},
 		Begin:   one,
 		Block:   b2t,
 		End:     last,
 		Base:    "xavier",
 		Writers: "plain",
+		Factor:  "1/sqrt(N)",
 		Init:    onBranches(func(layers int) float64 { return 1 / math.Sqrt(float64(layers)) }),
 	})
 }

@@ -75,6 +75,8 @@ type Placement struct {
 	About string
 	// Backward says, in lines of text, what reaches the stream below a sub-layer straight and through the branch.
 	Backward string
+	// Diagram is the wiring in both directions.
+	Diagram Diagram
 
 	// Begin turns the embedding into streams.
 	Begin func(s Stack, embedding graph.Tensor) Streams
@@ -90,6 +92,8 @@ type Placement struct {
 	// Init is the factor on the standard deviation of a parameter's initial values, by the name of the parameter inside its block
 	// ("self_attn.o_proj.weight") and the block's number out of layers. nil means 1 everywhere.
 	Init func(l, layers int, name string) float64
+	// Factor is the formula of Init for the matrices on the branch (values, output projection, MLP); "" = 1.
+	Factor string
 	// Gate is where the elements of a parameter start that the placement declared with role [graph.Gate].
 	Gate func(layers int) float64
 

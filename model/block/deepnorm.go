@@ -19,11 +19,13 @@ Optimizer: a warm-up is usual; stable at rates at which post fails, though not a
 Traps: two public code bases have (8N)^(+1/4) and a fixed alpha, which undoes it (see docs/placements.md).`,
 		Backward: `dL/dx_in = alpha J_Norm' dL/dx_out      straight: alpha makes up for what the norm takes
          + J_F' J_Norm' dL/dx_out       branch: smaller by beta, so all layers have gradients of one size`,
+		Diagram: sketch{skip: "×alpha", branch: "F", after: "Norm"}.draw(),
 		Begin:   one,
 		Block:   each(deepnorm),
 		End:     last,
 		Base:    "xavier",
 		Writers: "plain",
+		Factor:  "(8N)^(-1/4)",
 		Init:    onBranches(func(layers int) float64 { return math.Pow(8*float64(layers), -0.25) }),
 	})
 }

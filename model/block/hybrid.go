@@ -15,6 +15,12 @@ Traps: the norm on the stream rescales the straight path once a block.`,
                  + J_Attn' dL/dy                    branch: through the norms of q, k and v
 MLP:       dL/dy = J_Norm' dL/dx'                   straight: rescaled once a block
                  + J_Norm' J_MLP' dL/dx'            branch: the same norm after the MLP`,
+		Diagram: Diagram{
+			Forward: `x ─┬─────────────────────────────(+)── Norm ─┬─────────(+)──> x'
+   └── Attn (Norm on q, k, v) ────┘          └── MLP ───┘`,
+			Backward: `g <─(+)<────────────┬<─ J_Norm' <─(+)<───────────┬<─ g'   straight
+     └<─ J_Attn' <──┘              └<─ J_MLP' <──┘         branch`,
+		},
 		Begin:     one,
 		Block:     hybrid,
 		End:       finalNorm,

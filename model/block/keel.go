@@ -12,6 +12,7 @@ Optimizer: wants large learning rates; slowest of all at small ones, so compare 
 Traps: the equation is from three agreeing summaries, not from the paper's own text.`,
 		Backward: `dL/dx_in = alpha J_Norm' dL/dx_out             straight: all but the whole gradient, as alpha = 2N
          + J_NormIn' J_F' J_Norm' dL/dx_out    branch: about 1/(2N) of it`,
+		Diagram: sketch{skip: "×2N", branch: "NormIn F", after: "Norm"}.draw(),
 		Begin:   one,
 		Block:   each(keel),
 		End:     last,

@@ -10,6 +10,16 @@ Optimizer: a warm-up, because of the first blocks.
 Traps: under 4 blocks none would be post, so it is refused; in a follow-up's runs at 350M and 1B it failed (arXiv 2502.05795).`,
 		Backward: `blocks 1 … N/4:   as post
 the other blocks: as pre`,
+		Diagram: Diagram{
+			Forward: `blocks 1 … N/4
+` + sketch{branch: "F", after: "Norm"}.forward() + `
+the other blocks
+` + sketch{branch: "Norm F"}.forward(),
+			Backward: `blocks 1 … N/4
+` + sketch{branch: "F", after: "Norm"}.backward() + `
+the other blocks
+` + sketch{branch: "Norm F"}.backward(),
+		},
 		Begin:     one,
 		Block:     mix,
 		End:       finalNorm,

@@ -11,6 +11,7 @@ func init() {
 Optimizer: small learning rates; expect divergence at those that pre takes.`,
 		Backward: `dL/dx_in = dL/dx_out                    straight: the identity
          + J_F' dL/dx_out               branch: grows with the stream`,
+		Diagram: sketch{branch: "F"}.draw(),
 		Begin:   one,
 		Block:   each(none),
 		End:     last,

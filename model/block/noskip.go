@@ -11,6 +11,7 @@ func init() {
 never mended, so rows become alike with depth (Dong et al. 2021, arXiv 2103.03404).
 Optimizer: expect it to learn little beyond a few blocks.`,
 		Backward: `dL/dx_in = J_Norm' J_F' dL/dx_out       there is no straight path: the gradient is a product over layers`,
+		Diagram:  sequence("Norm F"),
 		Begin:    one,
 		Block:    each(noskip),
 		End:      finalNorm,

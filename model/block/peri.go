@@ -11,6 +11,7 @@ Optimizer: as pre; the paper saw no divergence in five seeds where pre had one o
 Traps: the outer norm's gain must be trained. It is not a norm after the addition: that is post.`,
 		Backward: `dL/dx_in = dL/dx_out                                 straight: the identity
          + J_NormIn' J_F' J_NormOut' dL/dx_out       branch: damped where F's output is large, as NormOut divides by it`,
+		Diagram: sketch{branch: "NormIn F NormOut"}.draw(),
 		Begin:   one,
 		Block:   each(sandwich),
 		End:     finalNorm,

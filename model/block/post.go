@@ -14,6 +14,7 @@ shrink with depth) and a smaller rate than pre.
 Traps: deep models often stay at the loss of the unigram distribution without any error; look at the reference lines of your text.`,
 		Backward: `dL/dx_in = J_Norm' dL/dx_out            straight: rescaled by every norm, by about the stream's size before it
          + J_F' J_Norm' dL/dx_out       branch: the same norm, then F`,
+		Diagram: sketch{branch: "F", after: "Norm"}.draw(),
 		Begin:   one,
 		Block:   each(post),
 		End:     last,

@@ -14,6 +14,16 @@ Traps: r grows with depth and is normed once, at the end.`,
 		Backward: `dL/dr_in = dL/dr_out                                  straight: the identity, from the head to every block
 dL/dx_in = J_Norm' dL/dx_out                          straight along x: rescaled as in post
          + J_F' (J_Norm' dL/dx_out + dL/dr_out)       branch: fed by both streams`,
+		Diagram: Diagram{
+			Forward: `r ───────────(+)───────────────> r'
+              │
+x ─┬── F ─────┤
+   └─────────(+)── Norm ──────────> x'`,
+			Backward: `g_r <───────────────────────┬──────────────────── g_r'   straight, untouched
+                            │
+g_x <─(+)<─ J_F' <─────────(+)<─┐                        branch, fed by both streams
+       └<───────────────────────┴<─ J_Norm' <──── g_x'   straight along x`,
+		},
 		Begin:   func(_ Stack, embedding graph.Tensor) Streams { return Streams{X: embedding, R: embedding} },
 		Block:   residual,
 		End:     func(s Stack, in Streams) graph.Tensor { return s.Add("dual", in.X, s.Norm("norm", in.R)) },

@@ -13,6 +13,7 @@ Optimizer: as pre; in the first step only the factors move, as every branch's gr
 		Backward: `dL/dx_in = dL/dx_out                    straight: the identity
          + a J_F' dL/dx_out             branch: nothing at the start
 dL/da    = F(x) · dL/dx_out             all that is learned in the first step`,
+		Diagram: sketch{branch: "F ×a"}.draw(),
 		Begin:   one,
 		Block:   each(rezero),
 		End:     last,

@@ -12,6 +12,7 @@ Optimizer: as pre. Two more norms a block cost time and parameters.
 Traps: the gain of the outer norm decides how much a block may add; the writers' 1/sqrt(2N) has no effect on it.`,
 		Backward: `dL/dx_in = dL/dx_out                                 straight: the identity
          + J_NormIn' J_F' J_NormOut' dL/dx_out       branch: damped where F's output is large, as NormOut divides by it`,
+		Diagram: sketch{branch: "NormIn F NormOut"}.draw(),
 		Begin:   one,
 		Block:   each(sandwich),
 		End:     finalNorm,

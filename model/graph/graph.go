@@ -142,6 +142,14 @@ func (g *Graph) variable(name string, dtype kernels.DType, shape []int) (n Tenso
 	return n, true
 }
 
+// Gradient is the loss's gradient by a node that [Graph.Backward] has passed, nil for others.
+func Gradient(t Tensor) Tensor {
+	if t == nil {
+		return nil
+	}
+	return t.Deriv()
+}
+
 // Backward adds the gradient of the scalar loss with respect to every parameter, in the order of [Graph.Params].
 func (g *Graph) Backward(loss Tensor) []Tensor {
 	if g.err != nil {

@@ -120,6 +120,9 @@ func elementwiseCases() map[string]func(p *problem) graph.Tensor {
 	all["dropout"] = func(p *problem) graph.Tensor {
 		return p.head(p.Apply("y", kernels.Dropout{Rate: 0.4, Site: 3}, p.x("x", 3, 7), p.ids("counter", 1, 2, 3, 4)))
 	}
+	all["gradient scale one"] = func(p *problem) graph.Tensor {
+		return p.head(p.Apply("y", kernels.GradScale{}, p.x("x", 3, 5), p.Constant("t", []float64{1}, 1)))
+	}
 	all["add"] = func(p *problem) graph.Tensor { return p.head(p.Add("y", p.x("x", 3, 5), p.x("z", 3, 5))) }
 	all["one node read four times"] = func(p *problem) graph.Tensor {
 		h := p.Apply("h", kernels.Activation{Kind: "silu"}, p.x("x", 3, 5))

@@ -14,6 +14,10 @@ func init() {
 		dx, err := a.one("", a.call, a.grad)
 		return G.Nodes{dx}, err
 	})
+	register(kernels.GradScale{}, []bool{true, false}, func(a application) (G.Nodes, error) {
+		dx, err := a.one("", kernels.Gate{}, a.grad, a.in[1])
+		return G.Nodes{dx, nil}, err
+	})
 	register(kernels.Activation{}, []bool{true}, func(a application) (G.Nodes, error) {
 		dx, err := a.one("", kernels.ActivationGrad(a.call.(kernels.Activation)), a.in[0], a.grad)
 		return G.Nodes{dx}, err

@@ -1,0 +1,131 @@
+package lab
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prenorm/kernels"
+	"prenorm/kernels/cpu"
+	"prenorm/kernels/ref"
+)
+
+func openCPU(t *testing.T) kernels.Backend {
+	t.Helper()
+	be := cpu.New(1)
+	t.Cleanup(func() { _ = be.Close() })
+	return be
+}
+
+func quiet(string) {}
+
+// TestLaws measures models before training and holds them against every published figure, and against the exponents of an independent program.
+func TestLaws(t *testing.T) {
+	o := DefaultInit()
+	o.Seeds = o.Seeds[:2]
+	o.Variants = []string{"post", "pre", "pre+scaled", "deepnorm", "keel", "lns"}
+	r, err := Init(context.Background(), openCPU(t), o, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, law := range Laws() {
+		if v := law.Measure(r.Depths(law.Variant, 0)); !law.Holds(v) {
+			t.Errorf("%s %s: %s: %.3f, band %g to %g", law.ID, law.Variant, law.Claim, v, law.Low, law.High)
+		}
+	}
+	for _, name := range o.Variants {
+		got, _ := Slopes(r.Depths(name, 0))
+		if want := Reference(name); !(math.Abs(got-want) < 0.15) {
+			t.Errorf("%s: the gradient goes as L^%.2f, the independent program has %.2f", name, got, want)
+		}
+	}
+	page := r.Report()
+	if text := page.Sections[0].Tables[1]; len(text.Rows) != len(Laws()) || text.Rows[0][5] != "holds" {
+		t.Errorf("the page's laws: %v", text.Rows)
+	}
+	path, err := page.Write(t.TempDir())
+	if err != nil || filepath.Base(path) != "report.html" {
+		t.Errorf("page %s, %v", path, err)
+	}
+}
+
+// TestNormsSetup holds shallow models of every variant against figures of the independent program: the last block's gradient at six blocks, by
+// which a wrong embedding, head or initialisation shows.
+func TestNormsSetup(t *testing.T) {
+	want := map[string]float64{"post": .549, "pre": .272, "pre+scaled": .917, "deepnorm": .0947, "residual": 1.04, "sandwich": .375, "olmo2": .371, "lns": .168,
+		"lns+scaled": .530, "hybrid": .523, "subln": .249, "b2t": .0953, "keel": .0443, "layerscale": .219, "dyt": .0073, "deepnorm+up": .396}
+	o := DefaultInit()
+	o.Depths = []int{6}
+	for name := range want {
+		o.Variants = append(o.Variants, name)
+	}
+	r, err := Init(context.Background(), openCPU(t), o, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, figure := range want {
+		if got := r.Depths(name, 0)[0].Last.Mean; math.Abs(math.Log(got/figure)) > 0.2 {
+			t.Errorf("%s: gradient %.4f, the independent program has %.4f", name, got, figure)
+		}
+	}
+}
+
+// TestNoGradientButByGates wants ReZero's branches to have no gradient before training.
+func TestNoGradientButByGates(t *testing.T) {
+	o := InitOptions{Setup: "norms", Variants: []string{"rezero"}, Depths: []int{2, 4}, Widths: []int{16}, Seeds: []int64{1}}
+	r, err := Init(context.Background(), openCPU(t), o, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := r.Depths("rezero", 16); len(d) != 2 || d[1].Last.Mean != 0 || !(d[1].Stream.Mean > 0) {
+		t.Errorf("rezero: %+v", d)
+	}
+}
+
+// TestProbeInFloat64 wants the two backends to measure the same.
+func TestProbeInFloat64(t *testing.T) {
+	v, err := Setups()["norms"].Variant("residual", 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var both [2]Snapshot
+	for i, be := range []kernels.Backend{openCPU(t), ref.New()} {
+		p, err := NewProbe(be, v.withLayers(3), ProbeOptions{B: 2, T: 5, DType: []kernels.DType{kernels.F32, kernels.F64}[i]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Draw(Draws{}, 4, v.factor(3)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.RandomBatch(4); err != nil {
+			t.Fatal(err)
+		}
+		if both[i], err = p.snapshot(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := both[0], both[1]
+	for i, pair := range [][2]float64{{a.Loss, b.Loss}, {a.Final, b.Final}, {a.Dual, b.Dual}, {a.Down[0], b.Down[0]}, {a.Down[2], b.Down[2]}, {a.Stream[2], b.Stream[2]}, {a.Grad[0], b.Grad[0]}, {a.Grad[3], b.Grad[3]}} {
+		if !(pair[1] > 0) || math.Abs(pair[0]/pair[1]-1) > 1e-4 {
+			t.Errorf("figure %d: %g and %g", i, pair[0], pair[1])
+		}
+	}
+}
+
+func TestInitRefuses(t *testing.T) {
+	for want, o := range map[string]InitOptions{
+		"no depths":            {Setup: "norms"},
+		"ascending order":      {Setup: "norms", Depths: []int{4, 2}},
+		"a multiple of 8":      {Setup: "norms", Depths: []int{2}, Widths: []int{12}},
+		"fan_in, xavier or gp": {Setup: "own", Depths: []int{2}, Kind: "he"},
+	} {
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", o, err, want)
+		}
+	}
+	if _, err := Init(context.Background(), nil, InitOptions{Setup: "norms", Variants: []string{"none"}, Widths: []int{0}}, quiet); err == nil || !strings.Contains(err.Error(), `no placement "none"`) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"prenorm/data"
+	"prenorm/data/batch"
+	"prenorm/data/dataset"
+)
+
+// Text is what models are trained on and evaluated on.
+type Text struct {
+	Name       string
+	Train, Val batch.Tokens
+	Vocab      int
+	Print      string  // fingerprint of tokens and tokenizer
+	Unigram    float64 // entropy of the training tokens' frequencies, in nats a token: what a model that has learned nothing else reaches
+	Bigram     float64 // entropy of a token given the one before it
+	close      func() error
+}
+
+// Opticks is the text that every Go installation carries, byte by byte: Newton's Opticks.
+func Opticks() data.Config {
+	c := data.Default()
+	c.Train = []string{"$GOROOT/src/testdata/Isaac.Newton-Opticks.txt"}
+	c.Tokenizer.Kind = "byte"
+	return c
+}
+
+// OpenText opens the texts of a configuration; shards are kept in the folder cache.
+func OpenText(c data.Config, cache string) (*Text, error) {
+	d, err := dataset.Open(c, dataset.Options{Dir: cache})
+	if err != nil {
+		return nil, err
+	}
+	t := &Text{Name: fmt.Sprintf("%s, %s tokens", strings.Join(c.Train, ", "), d.Tokenizer.Kind()), Train: d.Train, Val: d.Val, Vocab: d.Tokenizer.Vocab(),
+		Print: d.Stats.Tokenizer[:16] + d.Stats.Train.Source[:16] + d.Stats.Val.Source[:16], close: d.Close}
+	t.Unigram, t.Bigram, err = entropies(d.Train, t.Vocab)
+	return t, err
+}
+
+// Close releases the shards.
+func (t *Text) Close() error {
+	if t.close == nil {
+		return nil
+	}
+	return t.close()
+}
+
+// mostEntropyTokens is how many training tokens the entropies are counted over.
+const mostEntropyTokens = 1 << 24
+
+// entropies counts tokens and pairs of neighbours.
+func entropies(tokens batch.Tokens, vocab int) (unigram, bigram float64, err error) {
+	ids := make([]int32, min(tokens.Len(), mostEntropyTokens))
+	if err := tokens.Read(ids, 0); err != nil {
+		return 0, 0, fmt.Errorf("entropy of the training text: %w", err)
+	}
+	single, before, pairs := make([]float64, vocab), make([]float64, vocab), map[[2]int32]float64{}
+	for i, id := range ids {
+		single[id]++
+		if i > 0 {
+			before[ids[i-1]]++
+			pairs[[2]int32{ids[i-1], id}]++
+		}
+	}
+	n := float64(len(ids))
+	for _, count := range single {
+		if count > 0 {
+			unigram -= count / n * math.Log(count/n)
+		}
+	}
+	for pair, count := range pairs {
+		bigram -= count / (n - 1) * math.Log(count/before[pair[0]])
+	}
+	return unigram, bigram, nil
+}
