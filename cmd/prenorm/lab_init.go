@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/kernels"
 	"prenorm/train/lab"
 )
 
@@ -58,7 +59,7 @@ func (f *labInitFlags) run(cmd *cobra.Command) error {
 	if err := o.Check(); err != nil {
 		return wrongUsage(cmd, "%w", err)
 	}
-	be, err := openBackend(f.device, f.workers, cmd.ErrOrStderr())
+	be, err := openBackend(f.device, kernels.Options{Workers: f.workers}, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func newRunner(cmd *cobra.Command, dir string, text *lab.Text, device string, wo
 			if each == 0 {
 				each = workers
 			}
-			return openBackend(device, each, cmd.ErrOrStderr())
+			return openBackend(device, kernels.Options{Workers: each}, cmd.ErrOrStderr())
 		},
 		Log: func(done, all int, r lab.CellResult, kept bool) {
 			note(cmd.ErrOrStderr(), "%s", lab.Progress(done, all, r, kept, began))
