@@ -205,6 +205,10 @@ type Fill struct {
 // GlobalNorm is norm[1] <- g: sqrt of the sum of squares, summed in float64.
 type GlobalNorm struct{}
 
+// Moments is m[4] <- x, y, of one shape: the sum of x², of y² and of x y, and the largest |x|, which is NaN where x holds one. x and y may be
+// one view. It looks at values and has no gradient.
+type Moments struct{}
+
 // ClipFactor is factor[1] <- norm[1]: min(1, Max/(norm + 1e-6)), or 1 when Max is 0. A norm that is not finite gives NaN, by which the
 // optimizers leave everything as it is.
 type ClipFactor struct{ Max float64 }

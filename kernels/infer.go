@@ -43,6 +43,7 @@ func (LinearCrossEntropyGrad) Kernel() string { return "linear_cross_entropy.gra
 func (Fill) Kernel() string                   { return "fill" }
 func (GlobalNorm) Kernel() string             { return "global_norm" }
 func (ClipFactor) Kernel() string             { return "clip_factor" }
+func (Moments) Kernel() string                { return "moments" }
 func (AdamW) Kernel() string                  { return "adamw" }
 func (SGD) Kernel() string                    { return "sgd" }
 
@@ -614,6 +615,13 @@ func (c GlobalNorm) Infer(in []View) (out, aux []View, err error) {
 	r := check(c, in, 1, 1)
 	d := r.floats(0)
 	return r.done(Shaped(d, 1))
+}
+
+func (c Moments) Infer(in []View) (out, aux []View, err error) {
+	if out, _, err = elementwise(c, in, 2); err != nil {
+		return nil, nil, err
+	}
+	return []View{Shaped(out[0].DType, 4)}, nil, nil
 }
 
 func (c ClipFactor) Infer(in []View) (out, aux []View, err error) {

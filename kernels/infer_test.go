@@ -65,6 +65,7 @@ var inferences = []inference{
 	{call: kernels.LinearCrossEntropyGrad{}, in: []kernels.View{f32(4, 3), f32(7, 3), i32(4), f32(1), f32()}, out: "[f32[4 3] f32[7 3] f32[]]", flops: 504},
 	{call: kernels.Fill{}, in: []kernels.View{i32(2, 3)}, out: "[i32[2 3]]"},
 	{call: kernels.GlobalNorm{}, in: []kernels.View{f32(2, 3)}, out: "[f32[1]]"},
+	{call: kernels.Moments{}, in: []kernels.View{f32(2, 3), f32(2, 3)}, out: "[f32[4]]"},
 	{call: kernels.ClipFactor{}, in: []kernels.View{f32(1)}, out: "[f32[1]]"},
 	{call: kernels.AdamW{}, in: []kernels.View{f32(6), f32(6), f32(6), f32(6), f32(4)}, out: "[f32[6] f32[6] f32[6]]"},
 	{call: kernels.SGD{}, in: []kernels.View{f32(6), f32(6), f32(6), f32(4)}, out: "[f32[6] f32[6]]"},
