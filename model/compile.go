@@ -32,6 +32,9 @@ func (n *Net) Plan(be kernels.Backend, accumulate bool, taps ...string) (*exec.P
 	if n.Logits != nil {
 		s.Outputs = append(s.Outputs, exec.Named{Name: OutLogits, Node: n.Logits})
 	}
+	for _, o := range n.Observed {
+		s.Observed = append(s.Observed, exec.Named{Name: o.Name, Node: o.Result})
+	}
 	for _, name := range taps {
 		found := false
 		for _, t := range n.Graph.Taps() {

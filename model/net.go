@@ -42,6 +42,7 @@ type Options struct {
 	B, T      int           // sequences, and rows of each
 	DType     kernels.DType // F32 or F64
 	Documents bool          // attention stays inside documents, whose ids are an input
+	Inspect   bool          // the streams and their gradients are observed (Train)
 }
 
 // Net is a model as a graph.
@@ -52,6 +53,8 @@ type Net struct {
 	Loss   graph.Tensor   // scalar (Train, Eval)
 	Logits graph.Tensor   // (Logits, Cached)
 	Grads  []graph.Tensor // in the order of Graph.Params (Train)
+	// Observed are the moments of the streams (Train with Inspect).
+	Observed []graph.Observation
 }
 
 // Build makes the graph of a configuration: embed, blocks, norm, head, loss. The configuration must have a vocabulary.
@@ -116,6 +119,9 @@ func (b *builder) build() {
 	}
 	if b.Mode == Train {
 		b.Grads = b.Net.Graph.Backward(b.Loss)
+	}
+	if b.Mode == Train && b.Inspect {
+		b.Observed = b.Net.Graph.Observe()
 	}
 }
 

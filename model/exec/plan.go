@@ -6,6 +6,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/gonum/graph"
@@ -28,6 +29,7 @@ type Spec struct {
 	Inputs   []Named // variables with memory of the program's own, set by the caller
 	External []Named // variables in memory that the caller gives to Bind: parameters, caches
 	Outputs  []Named // nodes whose values stay readable until the next run: results and taps
+	Observed []Named // outputs of which nothing else depends: they are computed as soon as their operands are there
 	Into     []Named // nodes whose values are written to memory that the caller gives to Bind: gradients
 	// Accumulate adds the values of Into to that memory instead of setting it.
 	Accumulate bool
@@ -77,6 +79,7 @@ type buffer struct {
 // NewPlan compiles the graph below the spec's outputs. Only the backend's rules are used; nothing is allocated on it. An op that the backend
 // lacks is an error that names it.
 func NewPlan(be kernels.Backend, spec Spec) (*Plan, error) {
+	spec.Outputs = slices.Concat(spec.Outputs, spec.Observed)
 	p := &Plan{spec: spec, be: be, nodes: map[*G.Node]*buffer{}}
 	if err := p.compile(); err != nil {
 		return nil, fmt.Errorf("compile %s: %w", spec.Name, err)
@@ -149,7 +152,7 @@ func (p *Plan) reachable() ([]*G.Node, error) {
 		}
 	}
 	sort.Slice(order, func(i, j int) bool { return order[i].ID() < order[j].ID() })
-	return order, nil
+	return p.advance(order), nil
 }
 
 // ends gives buffers to the variables.

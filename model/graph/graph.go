@@ -24,6 +24,7 @@ type Graph struct {
 	inputs []Input
 	states []Input
 	taps   []Tap
+	forks  []*Fork
 	byName map[string]Tensor
 }
 
