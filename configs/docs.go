@@ -71,6 +71,7 @@ var docs = map[string]string{
 	"train.sample.tokens":          "tokens of one sample",
 	"train.sample.temperature":     "flattens (above 1) or sharpens the distribution; 0 = always the likeliest token",
 	"train.sample.top_k":           "sample among the k likeliest tokens; 0 = all",
+	"train.inspect.every":          "steps between looks at the residual stream and its gradient; 0 = never",
 	"train.log.every":              "steps between lines of the log; 0 = never",
 
 	"checkpoint.every": "steps between checkpoints; 0 = at the end only",

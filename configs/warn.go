@@ -45,6 +45,7 @@ func (l *Loaded) longIntervals() []interval {
 	return slices.DeleteFunc([]interval{
 		{"train.eval.every", t.Eval.Every},
 		{"train.sample.every", t.Sample.Every},
+		{"train.inspect.every", t.Inspect.Every},
 		{"train.log.every", t.Log.Every},
 		{"checkpoint.every", l.Run.Checkpoint.Every},
 	}, func(i interval) bool { return !l.Given(i.key) || i.every <= t.Steps })

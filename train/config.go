@@ -11,6 +11,7 @@ type Config struct {
 	Clip       float64   `yaml:"clip"` // largest global gradient norm, 0 = no clipping
 	Eval       Eval      `yaml:"eval"`
 	Sample     Sample    `yaml:"sample"`
+	Inspect    Every     `yaml:"inspect"`
 	Log        Every     `yaml:"log"`
 }
 

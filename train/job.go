@@ -228,7 +228,7 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 		return err
 	}
 	l.stepper, err = NewStepper(l.weights, StepOptions{Batch: l.Train.Batch, Context: l.Model.Context, Accumulate: l.Train.Accumulate,
-		Optimizer: l.Train.Optimizer, Clip: l.Train.Clip, Seed: l.Seed})
+		Optimizer: l.Train.Optimizer, Clip: l.Train.Clip, Seed: l.Seed, Inspect: l.Train.Inspect.Every > 0})
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ func tinyJob(t *testing.T) Job {
 	j.Train.Schedule.Warmup = 3
 	j.Train.Eval = Eval{Every: 5, Windows: 8}
 	j.Train.Sample = Sample{Every: 6, Prompt: "line", Tokens: 8, Temperature: 0.8, TopK: 5}
+	j.Train.Inspect.Every = 4
 	j.Train.Log.Every = 1
 	return j
 }

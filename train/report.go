@@ -56,7 +56,7 @@ func (l *loop) introduce(resumed bool) {
 		metrics.Count(float64(s.Val.Tokens)), l.data.Tokenizer.Kind(), l.data.Tokenizer.Vocab())
 	c := l.weights.Config
 	perStep := int64(l.Train.Batch) * int64(c.Context) * int64(max(l.Train.Accumulate, 1))
-	fmt.Fprintf(l.Out, "model   %s parameters, %s %s, %s activations\n", metrics.Count(float64(l.weights.Count())), c.Norm.Placement, c.Norm.Kind, metrics.Bytes(int64(l.stepper.Plan().Bytes())))
+	fmt.Fprintf(l.Out, "model   %s parameters, %s %s, %s activations\n", metrics.Count(float64(l.weights.Count())), c.Norm.Placement, c.Norm.Kind, metrics.Bytes(int64(l.stepper.ArenaBytes())))
 	fmt.Fprintf(l.Out, "run     %d steps of %s tokens on %s into %s\n", l.Train.Steps, metrics.Count(float64(perStep)), l.be.Name(), l.Dir)
 	if resumed {
 		fmt.Fprintf(l.Out, "resumed from step %d of %d (%s)\n", l.state.Step, l.Train.Steps, l.newest)

@@ -30,7 +30,8 @@ func (s Scope) Fork(name string, x Tensor) *Fork {
 // Forks are the forks in the order of their declaration.
 func (g *Graph) Forks() []*Fork { return g.forks }
 
-// Observation is a pair of tensors and the node of their [kernels.Moments]. Where a fork lacks one of the two, both are the other.
+// Observation is a pair of tensors and the node of their [kernels.Moments]. One of the two may be nil, where a fork lacks it; the other then
+// stands in for it.
 type Observation struct {
 	Name   string
 	X, Y   Tensor
@@ -44,7 +45,7 @@ const (
 	AtGradient = "gradient_moments" // of the part of X's gradient that came straight, and the part through the branch
 )
 
-// Observe adds the moments of every fork, and taps, behind [Graph.Backward]: in, out and branch are the fork's tensors; out_grad and in_grad
+// Observe adds the moments of every fork, three for each in the order above, and taps, behind [Graph.Backward]: in, out and branch are the fork's tensors; out_grad and in_grad
 // the gradients of out and in; skip_grad and branch_grad the parts of in_grad. No other node is changed by it.
 func (g *Graph) Observe() []Observation {
 	var all []Observation
@@ -95,12 +96,13 @@ func (s Scope) sum(name string, x, y Tensor) Tensor {
 }
 
 func (s Scope) observe(f *Fork, what string, x, y Tensor) Observation {
+	o := Observation{Name: f.Name + "." + what, X: x, Y: y}
 	if x == nil {
 		x = y
 	}
 	if y == nil {
 		y = x
 	}
-	name := f.Name + "." + what
-	return Observation{Name: name, X: x, Y: y, Result: s.Apply(name, kernels.Moments{}, x, y)}
+	o.Result = s.Apply(o.Name, kernels.Moments{}, x, y)
+	return o
 }
