@@ -53,6 +53,20 @@ func InspectBytes(plain, inspecting *exec.Plan, weights int) int {
 	return max(plain.Bytes(), inspecting.Bytes(), weights)
 }
 
+// InspectResults is the memory that the results of an inspection want, and the workspace behind them.
+func InspectResults(be kernels.Backend, table []model.Param) (results, work int, err error) {
+	n := model.Decayed(table)
+	for _, p := range table[:n] {
+		x := kernels.Shaped(kernels.F32, p.Shape...)
+		w, err := be.Workspace(kernels.Moments{}, kernels.Args{Out: []kernels.View{kernels.Shaped(kernels.F32, 4)}, In: []kernels.View{x, x}})
+		if err != nil {
+			return 0, 0, err
+		}
+		work = max(work, w)
+	}
+	return 2 * n * smallStride, work, nil
+}
+
 // open binds the program and what runs around the update, at the first use.
 func (in *inspector) open() error {
 	if in.pass != nil {
@@ -78,17 +92,10 @@ func (in *inspector) bindUpdate() error {
 	s, be, n := in.stepper, in.stepper.weights.Backend(), in.matrices()
 	weights := s.weights.Slab.Range(0, n)
 	change := s.arena.View(0, kernels.F32, weights.Len())
-	work := 0
-	for i := range n {
-		shape := kernels.Shaped(kernels.F32, s.weights.Table[i].Shape...)
-		w, err := be.Workspace(kernels.Moments{}, kernels.Args{Out: []kernels.View{kernels.Shaped(kernels.F32, 4)}, In: []kernels.View{shape, shape}})
-		if err != nil {
-			return err
-		}
-		work = max(work, w)
+	size, work, err := InspectResults(be, s.weights.Table)
+	if err != nil {
+		return err
 	}
-	var err error
-	size := 2 * n * smallStride
 	if in.memory, err = be.NewArena(size + work); err != nil {
 		return err
 	}
@@ -103,7 +110,11 @@ func (in *inspector) bindUpdate() error {
 		d := s.arena.View(at, kernels.F32, w.Shape...)
 		for k, pair := range [][]kernels.View{{s.grads.View(i), d}, {w, w}} {
 			out := in.memory.View((2*i+k)*smallStride, kernels.F32, 4)
-			in.after = append(in.after, b.args(kernels.Moments{}, kernels.Args{Out: []kernels.View{out}, In: pair, Work: space}))
+			l, err := be.Bind(kernels.Moments{}, kernels.Args{Out: []kernels.View{out}, In: pair, Work: space})
+			if err != nil {
+				return err
+			}
+			in.after = append(in.after, l)
 		}
 	}
 	s.work = append(s.work, b.work...)

@@ -51,6 +51,7 @@ var packages = map[string]string{
 	"train/parity":      "configs/problem data/batch kernels model model/exec train train/safetensors",
 	"train/safetensors": "",
 	"train/schedule":    "",
+	"train/stream":      "train/metrics",
 }
 
 // never holds whatever the rows above say: packages on the left import nothing of the right.
@@ -71,6 +72,7 @@ var outside = map[string]string{
 	"github.com/chewxy/hm":                   "model/op model/graph model/exec",
 	"gonum.org/v1/gonum/graph/...":           "model/op model/graph model/exec",
 	"gorgonia.org/cu/...":                    "kernels/cuda",
+	"gonum.org/v1/plot/...":                  "train/stream",
 	"go.yaml.in/yaml/v3":                     "configs",
 	"github.com/agnivade/levenshtein":        "configs/problem data/token",
 	"github.com/edsrzf/mmap-go":              "data/shard",

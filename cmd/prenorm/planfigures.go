@@ -98,7 +98,9 @@ func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 	if err := p.planUpdate(be, run, slab); err != nil {
 		return nil, err
 	}
-	p.Memory.Train += int64(training.Bytes())
+	if err := p.planTraining(be, run, training); err != nil {
+		return nil, err
+	}
 	if err := p.planSampling(be, c); err != nil {
 		return nil, err
 	}
@@ -154,6 +156,22 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	p.Memory.Saving = int64(kernels.F32.Size()) * p.Parameters.Total * int64(1+len(moments))
 	p.Memory.Optimizer = fmt.Sprintf("%s's %s", o.Kind, strings.Join(moments, " and "))
 	return nil
+}
+
+// planTraining plans the memory of the training program, and of the one that inspects steps in the same arena.
+func (p *plan) planTraining(be kernels.Backend, run configs.Run, training *exec.Plan) error {
+	c, t := run.Model, run.Train
+	if t.Inspect.Every == 0 {
+		p.Memory.Train += int64(training.Bytes())
+		return nil
+	}
+	inspecting, _, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context, Inspect: true}, t.Accumulate > 1)
+	if err != nil {
+		return err
+	}
+	results, work, err := train.InspectResults(be, p.table)
+	p.Memory.Train += int64(train.InspectBytes(training, inspecting, int(p.Memory.Weights)) + results + work)
+	return err
 }
 
 // planSampling plans the programs of prefill and decoding and their cache.
