@@ -35,6 +35,7 @@ func Calls() []kernels.Call {
 		kernels.MatMul{}, kernels.Convert{}, kernels.AddBias{}, kernels.SumRows{}, kernels.Add{}, kernels.Scale{}, kernels.Softcap{},
 		kernels.Embed{}, kernels.EmbedGrad{}, kernels.RMSNorm{}, kernels.RMSNormGrad{}, kernels.LayerNorm{}, kernels.LayerNormGrad{},
 		kernels.AddRMSNorm{}, kernels.AddRMSNormGrad{}, kernels.AddLayerNorm{}, kernels.AddLayerNormGrad{},
+		kernels.BatchNorm{}, kernels.BatchNormGrad{}, kernels.BatchNormUpdate{}, kernels.BatchNormInference{},
 		kernels.DyT{}, kernels.DyTGrad{}, kernels.Gate{}, kernels.GateGrad{},
 		kernels.Rope{}, kernels.Attention{}, kernels.AttentionGrad{}, kernels.CacheWrite{}, kernels.CachedAttention{},
 		kernels.Activation{}, kernels.ActivationGrad{}, kernels.GatedActivation{}, kernels.GatedActivationGrad{}, kernels.Dropout{},
