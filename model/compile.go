@@ -20,6 +20,12 @@ func (n *Net) Plan(be kernels.Backend, accumulate bool, taps ...string) (*exec.P
 			s.Into = append(s.Into, exec.Named{Name: GradPrefix + p.Name, Node: n.Grads[i]})
 		}
 	}
+	for _, p := range n.Graph.Buffers() {
+		s.External = append(s.External, exec.Named{Name: p.Name, Node: p.Node})
+	}
+	for _, e := range n.Graph.Effects() {
+		s.Outputs = append(s.Outputs, exec.Named{Name: e.Name, Node: e.Node})
+	}
 	for _, in := range n.Graph.Inputs() {
 		s.Inputs = append(s.Inputs, exec.Named{Name: in.Name, Node: in.Node, Data: in.Data})
 	}

@@ -164,6 +164,8 @@ func (b *builder) norm(name string, x graph.Tensor, dim int) graph.Tensor {
 		return b.RMSNorm(name, x, dim, n.Eps, n.UnitOffset)
 	case "layernorm":
 		return b.LayerNorm(name, x, dim, n.Eps, n.UnitOffset)
+	case "batchnorm":
+		return b.BatchNorm(name, x, dim, n.Eps, n.UnitOffset, b.Mode == Train, n.Momentum)
 	case "dyt":
 		return b.DyT(name, x, dim)
 	}

@@ -68,6 +68,7 @@ func Default() Config {
 		Clip:      1,
 		Eval:      Eval{Every: 250},
 		Sample:    Sample{Every: 0, Tokens: 64, Temperature: 0.8, TopK: 50},
+		Inspect:   Every{Every: 50},
 		Log:       Every{Every: 10},
 	}
 }

@@ -30,7 +30,7 @@ func NewEvaluator(w *model.Weights, size int) (*Evaluator, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.program, err = plan.Bind(w.Slab.Views("")); err != nil {
+	if e.program, err = plan.Bind(w.Views()); err != nil {
 		return nil, err
 	}
 	return e, nil

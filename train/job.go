@@ -278,7 +278,7 @@ func (l *loop) firstWeights() error {
 	if l.first == nil {
 		return l.weights.Initialise(l.Seed)
 	}
-	err := fit(l.weights.Table, l.first.weights)
+	err := fit(l.weights.All(), l.first.weights)
 	if err == nil {
 		err = l.weights.Load(SourceOf(l.first.weights))
 	}

@@ -17,7 +17,7 @@ type pass struct {
 
 // bindPass binds a program in the step's arena.
 func (s *Stepper) bindPass(plan *exec.Plan) (*pass, error) {
-	external := s.weights.Slab.Views("")
+	external := s.weights.Views()
 	for name, v := range s.grads.Views(model.GradPrefix) {
 		external[name] = v
 	}
@@ -34,6 +34,23 @@ func (s *Stepper) bindPass(plan *exec.Plan) (*pass, error) {
 	p := &pass{program: program, addLoss: b.bind(kernels.Add{}, s.loss, s.loss, loss)}
 	s.work = append(s.work, b.work...)
 	return p, b.err
+}
+
+// bindBuffers binds the copies of the model's buffers, which a pass changes: a step that is given up or not finite leaves none of that.
+func (s *Stepper) bindBuffers() error {
+	w := s.weights
+	if w.Buffers == nil {
+		return nil
+	}
+	var err error
+	if s.kept, err = model.NewSlab(w.Backend(), kernels.F32, w.BufferTable); err != nil {
+		return err
+	}
+	b := binder{be: w.Backend()}
+	s.keep = []kernels.Launch{b.bind(kernels.Scale{Factor: 1}, s.kept.All(), w.Buffers.All())}
+	s.restore = []kernels.Launch{b.bind(kernels.Scale{Factor: 1}, w.Buffers.All(), s.kept.All())}
+	s.work = append(s.work, b.work...)
+	return b.err
 }
 
 // use makes the arena a pass's own.

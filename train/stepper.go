@@ -38,6 +38,9 @@ type Stepper struct {
 	small     kernels.Arena // hyper, norm and loss
 	zero      []kernels.Launch
 	update    []kernels.Launch
+	keep      []kernels.Launch // copies buffers of the model before a step
+	restore   []kernels.Launch // and back, after one that came to nothing
+	kept      *exec.Slab
 	hyper     kernels.View // learning rate and bias corrections
 	norm      kernels.View
 	clip      kernels.View
@@ -114,7 +117,7 @@ func (s *Stepper) open() error {
 	if s.arena, err = w.Backend().NewArena(size); err != nil {
 		return fmt.Errorf("training step: arena of %d bytes: %w", size, err)
 	}
-	if err := s.bindUpdate(); err != nil {
+	if err := errors.Join(s.bindUpdate(), s.bindBuffers()); err != nil {
 		return err
 	}
 	s.plain, err = s.bindPass(plan)
@@ -225,13 +228,28 @@ func (r Result) Finite() bool {
 
 // Step runs update number step (from 1) on the micro-batches at the learning rate lr. The loss is the mean over all targets of all
 // micro-batches, so that the step equals that of one large batch. When ctx ends between two micro-batches, the step is given up with ctx's
-// error and weights and moments are as they were.
+// error, and weights, moments and buffers are as they were.
 func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*batch.Batch) (Result, error) {
 	return s.step(ctx, step, lr, micros, nil)
 }
 
 // step is Step, inspected where there is an inspector.
 func (s *Stepper) step(ctx context.Context, step int64, lr float64, micros []*batch.Batch, in *inspector) (Result, error) {
+	if err := launch(s.keep); err != nil {
+		return Result{}, err
+	}
+	r, err := s.attempt(ctx, step, lr, micros, in)
+	if err == nil && r.Finite() {
+		return r, nil
+	}
+	if failed := launch(s.restore); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	return r, err
+}
+
+// attempt is a step that leaves buffers of the model changed even where it fails.
+func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []*batch.Batch, in *inspector) (Result, error) {
 	if len(micros) != max(s.options.Accumulate, 1) {
 		return Result{}, fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
 	}
@@ -321,6 +339,9 @@ func (s *Stepper) Free() error {
 	}
 	if s.small != nil {
 		err = errors.Join(err, s.small.Free())
+	}
+	if s.kept != nil {
+		err = errors.Join(err, s.kept.Free())
 	}
 	for _, a := range s.work {
 		err = errors.Join(err, a.Free())

@@ -252,8 +252,11 @@ func (l *lowering) output(n *G.Node, s step, v kernels.View) *buffer {
 	if dst := l.into[n]; dst != nil && !l.spec.Accumulate {
 		return dst
 	}
-	if _, ok := s.call.(kernels.CacheWrite); ok && s.in[0].kind == external {
-		return s.in[0] // a cache is changed where it lives
+	switch s.call.(type) {
+	case kernels.CacheWrite, kernels.BatchNormUpdate:
+		if s.in[0].kind == external {
+			return s.in[0] // a cache is changed where it lives, and so are running statistics
+		}
 	}
 	if p, ok := s.call.(kernels.InPlacer); ok && !l.kept[n] {
 		for _, i := range p.InPlace() {

@@ -103,7 +103,7 @@ func allLogits(t *testing.T, w *model.Weights, ids []int32) [][]float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Bind(w.Slab.Views(""))
+	p, err := plan.Bind(w.Views())
 	if err != nil {
 		t.Fatal(err)
 	}
