@@ -38,7 +38,7 @@ func TestRules(t *testing.T) {
 		{"model.norm.kind=groupnorm", `model.norm.kind: "groupnorm" is not known (allowed: rmsnorm, layernorm, dyt, batchnorm)`},
 		{"model.norm.placement=", `model.norm.placement: "" is not known (allowed: ` + strings.Join(model.Placements(), ", ") + ")"},
 		{"model.norm.eps=0.1", "model.norm.eps: 0.1 is out of range (above 0, up to 0.01)"},
-		{"model.norm.momentum=0", "model.norm.momentum: 0 is out of range (above 0, up to 1)"},
+		{"model.norm.kind=batchnorm ; model.norm.momentum=0", "model.norm.momentum: 0 is out of range (above 0, up to 1)"},
 		{"model.mlp=relu", `model.mlp: "relu" is not known (allowed: swiglu, geglu, gelu_tanh)`},
 		{"model.position.kind=alibi", `model.position.kind: "alibi" is not known (allowed: rope, learned)`},
 		{"model.position.theta=0", "model.position.theta: 0 is out of range (above 0, up to 1000000000000)"},

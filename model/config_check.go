@@ -103,7 +103,9 @@ func (c Config) checkNorm(l *problem.List) {
 	l.OneOf("norm.kind", c.Norm.Kind, normKinds...)
 	l.OneOf("norm.placement", c.Norm.Placement, Placements()...)
 	l.Within("norm.eps", c.Norm.Eps, problem.Interval{Low: 0, High: 1e-2, OpenLow: true})
-	l.Within("norm.momentum", c.Norm.Momentum, problem.Interval{Low: 0, High: 1, OpenLow: true})
+	if c.Norm.Kind == "batchnorm" {
+		l.Within("norm.momentum", c.Norm.Momentum, problem.Interval{Low: 0, High: 1, OpenLow: true})
+	}
 	if n := len(c.Norm.Alpha); n < 1 || n > 2 {
 		l.Addf("norm.alpha", "has %d values (one, or two: before attention, elsewhere)", n)
 	}
