@@ -25,6 +25,10 @@ type vectors struct {
 	layerGradRow func(dx, dgain, dbias, x, gain, dy []float32, mean, r, unit float32) (sum, sumH float32)
 	layerGradEnd func(dx, x []float32, mean, r, m, mh float32) // dx = r (dx - m - h mh)
 
+	dyt func(y, x, gain, bias []float32, alpha float32) // y = gain tanh(alpha x) + bias
+	// with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and the sum of s x
+	dytGrad func(dx, dgain, dbias, x, gain, dy []float32, alpha float32) float32
+
 	// g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps)
 	adamw func(newP, newM, newV, p, m, v, g []float32, beta1, rest1, beta2, rest2, clip, keep, step, root, eps float32)
 }
@@ -52,6 +56,7 @@ var portableVectors = vectors{
 	maximum: maximumGo, expSum: expSumGo, slopes: slopesGo,
 	sums: sumsGo, rmsRow: rmsRowGo, rmsGradRow: rmsGradRowGo, rmsGradEnd: rmsGradEndGo,
 	layerRow: layerRowGo, layerGradRow: layerGradRowGo, layerGradEnd: layerGradEndGo,
+	dyt: dytGo, dytGrad: dytGradGo,
 	adamw: adamwGo,
 }
 
