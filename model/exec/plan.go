@@ -29,7 +29,7 @@ type Spec struct {
 	Inputs   []Named // variables with memory of the program's own, set by the caller
 	External []Named // variables in memory that the caller gives to Bind: parameters, caches
 	Outputs  []Named // nodes whose values stay readable until the next run: results and taps
-	Observed []Named // outputs of which nothing else depends: they are computed as soon as their operands are there
+	Observed []Named // outputs on which nothing else depends: they are computed as soon as their operands are there
 	Into     []Named // nodes whose values are written to memory that the caller gives to Bind: gradients
 	// Accumulate adds the values of Into to that memory instead of setting it.
 	Accumulate bool
