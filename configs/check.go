@@ -3,14 +3,16 @@ package configs
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"prenorm/configs/problem"
+	"prenorm/kernels"
 )
 
 var (
 	devices    = []string{"auto", "cpu", "cuda"}
-	precisions = []string{"fp32"}
+	matmuls    = []string{"auto", "own", "cublas"}
 	folderName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 	// Windows keeps these names, with any ending, for devices.
 	deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
@@ -35,11 +37,29 @@ func (r Run) Problems() problem.List {
 	l = append(l, r.Train.Problems().Under("train")...)
 	l = append(l, r.Checkpoint.Problems().Under("checkpoint")...)
 	l.OneOf("device", r.Device, devices...)
-	l.OneOf("precision", r.Precision, precisions...)
+	r.checkPrecision(&l)
+	l.OneOf("kernels.matmul", r.Kernels.MatMul, matmuls...)
 	l.Whole("workers", r.Workers, 0, maxWorkers)
 	r.checkVocab(&l)
 	r.checkTokens(&l)
 	return l
+}
+
+// checkPrecision wants a GPU for what only a GPU computes. Where the device is auto, that shows when it is looked for.
+func (r Run) checkPrecision(l *problem.List) {
+	known := precisions()
+	l.OneOf("precision", r.Precision, known...)
+	if r.Device == "cpu" && r.Precision != string(kernels.PrecisionFP32) && slices.Contains(known, r.Precision) {
+		l.Addf("precision", "%s needs a GPU and device is cpu (set precision: fp32, or device: cuda)", r.Precision)
+	}
+}
+
+func precisions() []string {
+	var words []string
+	for _, p := range kernels.Precisions() {
+		words = append(words, string(p))
+	}
+	return words
 }
 
 func (r Run) checkVocab(l *problem.List) {

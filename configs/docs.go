@@ -30,7 +30,7 @@ var docs = map[string]string{
 	"model.norm.eps":                   "added to the mean square (the variance) before the root",
 	"model.norm.unit_offset":           "store the gain as w and use 1 + w",
 	"model.norm.embed":                 "one more norm, on the embedding",
-	"model.norm.alpha":                 "dyt: where its slopes start, one for all or two: before attention, elsewhere",
+	"model.norm.alpha":                 "dyt: where the slopes start, one or two (before attention, elsewhere)",
 	"model.norm.momentum":              "batchnorm: how far running statistics move towards those of a batch",
 	"model.mlp":                        "swiglu, geglu or gelu_tanh",
 	"model.position.kind":              "rope or learned",
@@ -49,9 +49,9 @@ var docs = map[string]string{
 	"model.logit_softcap":              "bound of the logits, by tanh; 0 = none",
 	"model.embed_scale":                "multiply embeddings by sqrt(width)",
 	"model.dropout":                    "share dropped after the embedding, the attention's and the MLP's output",
-	"model.init.kind":                  "gpt2 (normal with std), xavier or fan_in (normal, 1/sqrt(fan_in))",
+	"model.init.kind":                  "auto (the placement's), fan_in (normal, 1/sqrt(fan_in)), xavier or gpt2 (normal with std)",
 	"model.init.std":                   "standard deviation of gpt2's normal",
-	"model.init.residual":              "scaled (what writes to the residual stream starts smaller by sqrt(2*layers)) or plain",
+	"model.init.residual":              "auto (the placement's), scaled (what writes to the residual stream starts smaller by sqrt(2*layers)) or plain",
 
 	"train.steps":                  "optimizer steps of the whole run",
 	"train.batch":                  "sequences of one forward and backward pass",
@@ -80,7 +80,8 @@ var docs = map[string]string{
 	"checkpoint.every": "steps between checkpoints; 0 = at the end only",
 	"checkpoint.keep":  "newest checkpoints kept; 0 = all",
 
-	"device":    "auto, cpu or cuda",
-	"precision": "fp32",
-	"workers":   "threads of the CPU backend; 0 = all cores",
+	"device":         "auto, cpu or cuda",
+	"precision":      "arithmetic of matrix products and attention: fp32, tf32 or bf16 (a GPU only); weights and optimizer are float32 in each",
+	"kernels.matmul": "who multiplies matrices on a GPU: own, cublas, or auto (cuBLAS where it is found)",
+	"workers":        "threads of the CPU backend; 0 = all cores",
 }

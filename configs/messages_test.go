@@ -99,9 +99,25 @@ workers: !foo 3
 	)
 }
 
+// TestPrecisionOfTheDevice wants the line of the key that is to be changed.
+func TestPrecisionOfTheDevice(t *testing.T) {
+	const want = "run.yaml:3: precision: bf16 needs a GPU and device is cpu (set precision: fp32, or device: cuda)"
+	if got := messages(t, "device: cpu\nkernels: {matmul: own}\nprecision: bf16\n"); len(got) != 1 || got[0] != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+	l, err := Parse("run.yaml", []byte("device: cpu\nkernels:\n  matmul: own\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const unused = "run.yaml:3: kernels.matmul: is not used with device cpu"
+	if got := l.Warnings(); len(got) != 1 || got[0] != unused {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), unused)
+	}
+}
+
 // TestSyntax checks the line and the remedy of texts that are no YAML or not one section.
 func TestSyntax(t *testing.T) {
-	const keys = "(keys: name, seed, init_from, data, model, train, checkpoint, device, precision, workers)"
+	const keys = "(keys: name, seed, init_from, data, model, train, checkpoint, device, precision, kernels, workers)"
 	for src, want := range map[string]string{
 		"seed:\n}":                              "run.yaml:2: not valid YAML: did not find expected node content",
 		"seed: 1\n\tname: b\n":                  "run.yaml:2: not valid YAML: found a tab character that violates indentation (indent with spaces)",
@@ -171,7 +187,7 @@ func TestValues(t *testing.T) {
 		"train: {kind: a}":                          "train.kind: unknown key (allowed: steps, batch, accumulate, optimizer, schedule, clip, eval, sample, inspect, log)",
 		"model: {kv-heads: 2}":                      "model.kv-heads: unknown key (did you mean model.kv_heads?)",
 		"optimizer: {lr: 1}":                        "optimizer: unknown key (did you mean train.optimizer?)",
-		strings.Repeat("x", 200) + ": 1":            strings.Repeat("x", 100) + "…: unknown key (allowed: name, seed, init_from, data, model, train, checkpoint, device, precision, workers)",
+		strings.Repeat("x", 200) + ": 1":            strings.Repeat("x", 100) + "…: unknown key (allowed: name, seed, init_from, data, model, train, checkpoint, device, precision, kernels, workers)",
 		"model: {norm: {placement: qqqqqqqq}}":      `model.norm.placement: "qqqqqqqq" is not known (allowed: ` + strings.Join(model.Placements(), ", ") + ")",
 		"<<: {}":                                    "the merge key << is not read here (write the keys out)",
 		"train: {optimizer: {betas: [0.9, 1]}}":     "train.optimizer.betas: value 2: 1 is out of range (from 0 to below 1)",

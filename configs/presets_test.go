@@ -141,6 +141,7 @@ train:
 checkpoint: {every: 100, keep: 3}
 device: auto
 precision: fp32
+kernels: {matmul: auto}
 workers: 0
 `
 	if got := string(l.YAML()); got != want {

@@ -109,7 +109,13 @@ func TestRules(t *testing.T) {
 		{"name=a.", `name: "a." cannot name a folder everywhere (letters, digits, dot, _ and -, not starting with . or -, at most 100)`},
 		{"name=", `name: "" cannot name a folder everywhere (letters, digits, dot, _ and -, not starting with . or -, at most 100)`},
 		{"name=run-1.b_c", ""},
-		{"precision=bf16", `precision: "bf16" is not known (allowed: fp32)`},
+		{"precision=fp16", `precision: "fp16" is not known (allowed: fp32, tf32, bf16)`},
+		{"precision=bf16", ""},
+		{"precision=tf32 ; device=cuda", ""},
+		{"precision=bf16 ; device=cpu", "precision: bf16 needs a GPU and device is cpu (set precision: fp32, or device: cuda)"},
+		{"precision=fp32 ; device=cpu", ""},
+		{"kernels.matmul=mkl", `kernels.matmul: "mkl" is not known (allowed: auto, own, cublas)`},
+		{"kernels.matmul=cublas", ""},
 		{"workers=-1", "workers: -1 is out of range (0 to 4096)"},
 	} {
 		sets := strings.Split(c.sets, " ; ")

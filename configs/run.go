@@ -3,6 +3,7 @@ package configs
 
 import (
 	"prenorm/data"
+	"prenorm/kernels"
 	"prenorm/model"
 	"prenorm/train"
 )
@@ -17,8 +18,19 @@ type Run struct {
 	Train      train.Config     `yaml:"train"`
 	Checkpoint train.Checkpoint `yaml:"checkpoint"`
 	Device     string           `yaml:"device"`    // auto | cpu | cuda
-	Precision  string           `yaml:"precision"` // fp32
-	Workers    int              `yaml:"workers"`   // threads of the CPU backend, 0 = all
+	Precision  string           `yaml:"precision"` // fp32 | tf32 | bf16
+	Kernels    Kernels          `yaml:"kernels"`
+	Workers    int              `yaml:"workers"` // threads of the CPU backend, 0 = all
+}
+
+// Kernels is the section `kernels:` of a run file: who computes what on a GPU.
+type Kernels struct {
+	MatMul string `yaml:"matmul"` // auto | own | cublas
+}
+
+// Options are what a backend is opened with for the run.
+func (r Run) Options() kernels.Options {
+	return kernels.Options{Workers: r.Workers, MatMul: r.Kernels.MatMul, Precision: kernels.Precision(r.Precision)}
 }
 
 // Default is what a run file is decoded onto.
@@ -26,6 +38,6 @@ func Default() Run {
 	return Run{
 		Name: "run", Seed: 1337,
 		Data: data.Default(), Model: model.Default(), Train: train.Default(), Checkpoint: train.DefaultCheckpoint(),
-		Device: "auto", Precision: "fp32",
+		Device: "auto", Precision: string(kernels.PrecisionFP32), Kernels: Kernels{MatMul: "auto"},
 	}
 }

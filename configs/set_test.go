@@ -63,7 +63,7 @@ func TestSetMessages(t *testing.T) {
 	for set, want := range map[string]string{
 		"model.heads=5":            "5 does not divide width 128 (try 4 or 8)",
 		"model.heads":              "has no = (write --set key=value, such as --set train.steps=100)",
-		"=5":                       "unknown key (allowed: name, seed, init_from, data, model, train, checkpoint, device, precision, workers)",
+		"=5":                       "unknown key (allowed: name, seed, init_from, data, model, train, checkpoint, device, precision, kernels, workers)",
 		"optimizer.lr=1":           "unknown key (did you mean train.optimizer.lr?)",
 		"lr=1":                     "unknown key (did you mean train.optimizer.lr?)",
 		"train.lr=1":               "unknown key (did you mean train.optimizer.lr?)",

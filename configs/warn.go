@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prenorm/configs/problem"
+	"prenorm/model/block"
 )
 
 // Warnings returns what is allowed and yet probably not meant, in the form of [Problem.String].
@@ -20,6 +21,7 @@ func (l *Loaded) Warnings() []string {
 		w.Addf("model.norm.kind", "batchnorm is for demonstration only: in training its statistics mix positions and sequences, so every row sees what "+
 			"comes after it, and losses there are not those of evaluation and sampling, which use running averages")
 	}
+	l.warnPlacement(&w)
 	if warmup, steps := l.Run.Train.Schedule.Warmup, l.Run.Train.Steps; 2*warmup > steps {
 		w.Addf("train.schedule.warmup", "%d is more than half of the run's %d steps", warmup, steps)
 	}
@@ -66,6 +68,26 @@ func (l *Loaded) foldIntervals(long []interval) string {
 		l.file, strings.Join(words[:last], ", "), words[last], l.Run.Train.Steps)
 }
 
+// warnPlacement names what goes against the norm placement: another initialisation than its own, and no warm-up where it is known to fail
+// without one.
+func (l *Loaded) warnPlacement(w *problem.List) {
+	m := l.Run.Model
+	p, ok := block.Lookup(m.Norm.Placement)
+	if !ok {
+		return
+	}
+	// A normal distribution of a fixed width is one way to have the placement's, where that is a plain normal one.
+	if kind := m.Init.Kind; kind != "auto" && kind != p.Base && !(kind == "gpt2" && p.Base == "fan_in") {
+		w.Addf("model.init.kind", "%s, and placement %s was made for %s (auto follows the placement)", kind, p.Name, p.Base)
+	}
+	if writers := m.Init.Residual; writers != "auto" && writers != p.Writers {
+		w.Addf("model.init.residual", "%s, and placement %s was made for %s (auto follows the placement)", writers, p.Name, p.Writers)
+	}
+	if p.Warmup && l.Run.Train.Schedule.Warmup == 0 {
+		w.Addf("train.schedule.warmup", "0, and placement %s is known to stay at the unigram loss without a warm-up (-1 takes a usual one)", p.Name)
+	}
+}
+
 // warnUnused names keys that were given a value of their own and that the chosen kinds do not read.
 func (l *Loaded) warnUnused(w *problem.List) {
 	r := l.Run
@@ -78,7 +100,10 @@ func (l *Loaded) warnUnused(w *problem.List) {
 		{"data.val.by", len(r.Data.Val.Files) > 0, "data.val.files"},
 		{"data.tokenizer.vocab", r.Data.Tokenizer.Kind != "bpe" || r.Data.Tokenizer.File != "", "a tokenizer that is not trained"},
 		{"data.tokenizer.unknown", r.Data.Tokenizer.Kind != "char", "tokenizer kind " + r.Data.Tokenizer.Kind},
+		{"kernels.matmul", r.Device == "cpu", "device cpu"},
 		{"model.position.theta", r.Model.Position.Kind != "rope", "position kind " + r.Model.Position.Kind},
+		{"model.norm.alpha", r.Model.Norm.Kind != "dyt", "norm kind " + r.Model.Norm.Kind},
+		{"model.norm.eps", r.Model.Norm.Kind == "dyt", "norm kind dyt"},
 		{"model.init.std", r.Model.Init.Kind != "gpt2", "init kind " + r.Model.Init.Kind},
 		{"train.optimizer.betas", r.Train.Optimizer.Kind != "adamw", "optimizer kind " + r.Train.Optimizer.Kind},
 		{"train.optimizer.eps", r.Train.Optimizer.Kind != "adamw", "optimizer kind " + r.Train.Optimizer.Kind},

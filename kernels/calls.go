@@ -228,6 +228,21 @@ type LinearCrossEntropy struct{ Softcap float64 }
 // with the bits that [LinearCrossEntropy] gives, so that a program which has both runs only this one.
 type LinearCrossEntropyGrad struct{ Softcap float64 }
 
+// SampleTokens is ids[B] <- logits[B,V], places[B,2]: the id that follows, chosen by the logits z of each row.
+//
+// Ids are ranked by logit, the larger first and of equal ones the lower id first. Temperature 0 takes the first id. Otherwise an id has the
+// weight w = exp((z - max z)/Temperature), and three filters keep the first ids of the ranking, in this order: TopK keeps that many; TopP the
+// fewest whose weights sum to at least TopP times those of all that are left; MinP those with z >= max z + Temperature log(MinP). Then an id is
+// drawn by its weight: the first, in the order of ids, up to which the weights sum to more than u times the sum of all, u being [SampleUniform]
+// of the row's place {sequence, position}. 0 switches a filter off, as does a TopP of 1. All of it is done in float64. A logit that is not finite is an
+// error of the launch.
+type SampleTokens struct {
+	Temperature float64
+	TopK        int
+	TopP, MinP  float64
+	Seed        int64
+}
+
 // Fill is x <- x: every element is set to Value. Out[0] is the memory of In[0], of any type.
 type Fill struct {
 	Value float64

@@ -2,7 +2,9 @@ package kernels
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"unsafe"
 )
 
@@ -28,6 +30,34 @@ func Check(c Call, a Args) error {
 		}
 	}
 	return checkSaved(c, a)
+}
+
+// Find is how a backend begins Bind and Workspace: it returns the entry of a call in the backend's table, once the views fit the call and have
+// types that the backend computes in. Those are F32, I32 and, for the calls in narrow, BF16; Fill serves every type.
+func Find[E any](backend string, table map[string]E, narrow map[string]bool, c Call, a Args) (entry E, err error) {
+	if c == nil {
+		return entry, fmt.Errorf("%s: no call given", backend)
+	}
+	entry, ok := table[c.Kernel()]
+	if !ok {
+		return entry, fmt.Errorf("%s: no kernel %q (have %s)", backend, c.Kernel(), strings.Join(slices.Sorted(maps.Keys(table)), ", "))
+	}
+	if err := Check(c, a); err != nil {
+		return entry, fmt.Errorf("%s: %w", backend, err)
+	}
+	if _, ok := c.(Fill); ok {
+		return entry, nil
+	}
+	types, names := []DType{F32, I32}, "f32"
+	if narrow[c.Kernel()] {
+		types, names = append(types, BF16), "f32 and bf16"
+	}
+	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
+		if !slices.Contains(types, v.DType) {
+			return entry, fmt.Errorf("%s: %s: a view is %v, and this call of the %s backend computes in %s only (the ref backend serves f64)", backend, c.Kernel(), v, backend, names)
+		}
+	}
+	return entry, nil
 }
 
 func same(c Call, what string, have, want []View) error {

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -16,6 +17,9 @@ type HostArena struct {
 // arenaAlign is a cache line, and the widest vector of any CPU served.
 const arenaAlign = 64
 
+// hostMemory is asked for once: an arena takes less time than the answer.
+var hostMemory = sync.OnceValue(HostMemory)
+
 // held is what all arenas of the process hold.
 var held atomic.Int64
 
@@ -25,10 +29,10 @@ func NewHostArena(bytes int) (*HostArena, error) {
 	if bytes < 0 || bytes > math.MaxInt-arenaAlign {
 		return nil, fmt.Errorf("kernels: an arena of %d bytes cannot be made", bytes)
 	}
-	if total := held.Add(int64(bytes)); total < 0 || HostMemory() > 0 && uint64(total) > HostMemory() {
+	if total := held.Add(int64(bytes)); total < 0 || hostMemory() > 0 && uint64(total) > hostMemory() {
 		held.Add(-int64(bytes))
 		return nil, fmt.Errorf("%.1f GiB of memory are needed and this machine has %.1f GiB: lower train.batch (and raise train.accumulate), model.context or the model's sizes; prenorm plan shows what each takes",
-			float64(total)/(1<<30), float64(HostMemory())/(1<<30))
+			float64(total)/(1<<30), float64(hostMemory())/(1<<30))
 	}
 	raw := make([]byte, bytes+arenaAlign)
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (arenaAlign - 1)

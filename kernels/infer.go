@@ -44,6 +44,7 @@ func (GatedActivationGrad) Kernel() string    { return "gated.grad" }
 func (Dropout) Kernel() string                { return "dropout" }
 func (LinearCrossEntropy) Kernel() string     { return "linear_cross_entropy" }
 func (LinearCrossEntropyGrad) Kernel() string { return "linear_cross_entropy.grad" }
+func (SampleTokens) Kernel() string           { return "sample_tokens" }
 func (Fill) Kernel() string                   { return "fill" }
 func (GlobalNorm) Kernel() string             { return "global_norm" }
 func (ClipFactor) Kernel() string             { return "clip_factor" }
@@ -658,6 +659,24 @@ func (c LinearCrossEntropyGrad) Infer(in []View) (out, aux []View, err error) {
 // FLOPs counts the logits and both gradients.
 func (c LinearCrossEntropyGrad) FLOPs(a Args) int64 {
 	return 6 * int64(a.In[0].Len()) * int64(a.In[1].Dim(0))
+}
+
+func (c SampleTokens) Infer(in []View) (out, aux []View, err error) {
+	r := check(c, in, 2, 2)
+	r.rank(0, 2)
+	r.rank(1, 2)
+	r.floats(0)
+	r.ints(1)
+	if r.ok() {
+		r.want(in[0].Dim(1) > 0, "there must be logits to choose from")
+		r.want(slices.Equal(in[1].Shape, []int{in[0].Dim(0), 2}), "places must have shape [%d 2]", in[0].Dim(0))
+		r.want(c.Temperature >= 0 && c.TopK >= 0 && c.TopP >= 0 && c.TopP <= 1 && c.MinP >= 0 && c.MinP < 1,
+			"temperature %g and top_k %d must not be negative, top_p %g in [0, 1], min_p %g in [0, 1)", c.Temperature, c.TopK, c.TopP, c.MinP)
+	}
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	return r.done(Shaped(I32, in[0].Dim(0)))
 }
 
 // Infer takes the shape of what is filled from its only input, which is the output's memory.

@@ -67,6 +67,7 @@ var inferences = []inference{
 	{call: kernels.Dropout{Rate: 0.5}, in: []kernels.View{f32(2, 3), i32(4)}, out: "[f32[2 3]]"},
 	{call: kernels.LinearCrossEntropy{}, in: []kernels.View{f32(4, 3), f32(7, 3), i32(4), f32(1)}, out: "[f32[]]", flops: 168},
 	{call: kernels.LinearCrossEntropyGrad{}, in: []kernels.View{f32(4, 3), f32(7, 3), i32(4), f32(1), f32()}, out: "[f32[4 3] f32[7 3] f32[]]", flops: 504},
+	{call: kernels.SampleTokens{}, in: []kernels.View{f32(2, 7), i32(2, 2)}, out: "[i32[2]]"},
 	{call: kernels.Fill{}, in: []kernels.View{i32(2, 3)}, out: "[i32[2 3]]"},
 	{call: kernels.GlobalNorm{}, in: []kernels.View{f32(2, 3)}, out: "[f32[1]]"},
 	{call: kernels.Moments{}, in: []kernels.View{f32(2, 3), f32(2, 3)}, out: "[f32[4]]"},
@@ -181,6 +182,9 @@ func TestInferRules(t *testing.T) {
 		{kernels.LinearCrossEntropy{}, []kernels.View{f32(4, 3), f32(7, 3), i32(3), f32(1)}, "one target a row"},
 		{kernels.LinearCrossEntropy{}, []kernels.View{f32(4, 3), f32(7, 3), i32(4), f32(2)}, "normaliser"},
 		{kernels.LinearCrossEntropyGrad{}, []kernels.View{f32(4, 3), f32(7, 3), i32(4), f32(1), f32(2)}, "scalar"},
+		{kernels.SampleTokens{}, []kernels.View{f32(2, 0), i32(2, 2)}, "logits to choose from"},
+		{kernels.SampleTokens{}, []kernels.View{f32(2, 7), i32(3, 2)}, "shape [2 2]"},
+		{kernels.SampleTokens{TopP: 1.5}, []kernels.View{f32(2, 7), i32(2, 2)}, "top_p 1.5"},
 		{kernels.AdamW{}, []kernels.View{f32(6), f32(6), f32(5), f32(6), f32(4)}, "one shape"},
 		{kernels.SGD{}, []kernels.View{f32(6), f32(6), f32(6), f32(3)}, "4 elements"},
 	} {

@@ -13,7 +13,16 @@ const GradPrefix = "grad."
 // Plan compiles the network for a backend without allocating anything. With accumulate, gradients are added to their memory. The named taps
 // stay readable after a run.
 func (n *Net) Plan(be kernels.Backend, accumulate bool, taps ...string) (*exec.Plan, error) {
-	s := exec.Spec{Name: n.Mode.String(), Accumulate: accumulate}
+	s, err := n.Spec(accumulate, taps...)
+	if err != nil {
+		return nil, err
+	}
+	return exec.NewPlan(be, s)
+}
+
+// Spec is what [Net.Plan] compiles. Prefill and decoding stay float32 in every precision: they share a cache that is, and are not large.
+func (n *Net) Spec(accumulate bool, taps ...string) (exec.Spec, error) {
+	s := exec.Spec{Name: n.Mode.String(), Accumulate: accumulate, Wide: n.Mode == Cached}
 	for i, p := range n.Graph.Params() {
 		s.External = append(s.External, exec.Named{Name: p.Name, Node: p.Node})
 		if n.Mode == Train {
@@ -50,10 +59,10 @@ func (n *Net) Plan(be kernels.Backend, accumulate bool, taps ...string) (*exec.P
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("model: no tap %q", name)
+			return s, fmt.Errorf("model: no tap %q", name)
 		}
 	}
-	return exec.NewPlan(be, s)
+	return s, nil
 }
 
 // NewSlab allocates one slab in the order of a parameter table.

@@ -1,33 +1,49 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"prenorm/kernels"
+	"prenorm/kernels/ref"
+	"prenorm/model/exec"
 	"prenorm/model/graph"
 )
 
-// TestInspectingChangesNoBit runs every placement with and without observation: loss and gradients have the same bits, and the plain program
-// has no step more than before.
+// TestInspectingChangesNoBit runs every placement with and without observation, in either precision: loss and gradients have the same bits,
+// and the plain program has no step more than before.
 func TestInspectingChangesNoBit(t *testing.T) {
 	for name, c := range placed() {
-		for _, accumulate := range []bool{false, true} {
-			o := Options{B: 2, T: 5}
-			plain := newRun(t, c, o, accumulate)
-			o.Inspect = true
-			inspecting := newRun(t, c, o, accumulate)
-			if a, b := plain.step(t), inspecting.step(t); a != b {
-				t.Errorf("%s: loss %v, inspected %v", name, a, b)
-			}
-			if !slices.Equal(floats(plain.grads.All()), floats(inspecting.grads.All())) {
-				t.Errorf("%s: gradients differ when inspected", name)
-			}
-			if more := inspecting.program.Plan().Launches() - plain.program.Plan().Launches(); more < 6*c.Layers {
-				t.Errorf("%s: %d launches more, wants 3 for each sub-layer at least", name, more)
-			}
+		for _, precision := range []kernels.Precision{kernels.PrecisionFP32, kernels.PrecisionBF16} {
+			t.Run(fmt.Sprintf("%s/%s", name, precision), func(t *testing.T) { testInspecting(t, c, precision) })
+		}
+	}
+}
+
+func testInspecting(t *testing.T, c Config, precision kernels.Precision) {
+	be, err := ref.Open(kernels.Options{Precision: precision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, accumulate := range []bool{false, true} {
+		o := Options{B: 2, T: 5}
+		plain := newRunOn(t, be, nil, c, o, accumulate)
+		o.Inspect = true
+		inspecting := newRunOn(t, be, nil, c, o, accumulate)
+		if a, b := plain.step(t), inspecting.step(t); a != b {
+			t.Errorf("loss %v, inspected %v", a, b)
+		}
+		if !slices.Equal(floats(plain.grads.All()), floats(inspecting.grads.All())) {
+			t.Error("gradients differ when inspected")
+		}
+		if more := inspecting.program.Plan().Launches() - plain.program.Plan().Launches(); more < 6*c.Layers {
+			t.Errorf("%d launches more, wants 3 for each sub-layer at least", more)
+		}
+		if narrow := slices.ContainsFunc(plain.program.Plan().Steps(), func(s exec.StepInfo) bool { return kernels.Narrow(s.Args) }); narrow != (precision == kernels.PrecisionBF16) {
+			t.Errorf("values in bfloat16: %v", narrow)
 		}
 	}
 }

@@ -33,11 +33,14 @@ func NewWeights(be kernels.Backend, c Config) (*Weights, error) {
 	for i, p := range w.Table {
 		w.index[p.Name] = i
 	}
-	if w.Slab, err = NewSlab(be, kernels.F32, w.Table); err != nil || len(w.BufferTable) == 0 {
-		return w, err
+	if w.Slab, err = NewSlab(be, kernels.F32, w.Table); err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	if len(w.BufferTable) == 0 {
+		return w, nil
 	}
 	if w.Buffers, err = NewSlab(be, kernels.F32, w.BufferTable); err != nil {
-		return nil, errors.Join(err, w.Slab.Free())
+		return nil, errors.Join(fmt.Errorf("buffers: %w", err), w.Slab.Free())
 	}
 	return w, nil
 }

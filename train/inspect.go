@@ -29,7 +29,7 @@ type inspector struct {
 	pass    *pass // nil until it is used
 	moments [][4]float32
 
-	before, after []kernels.Launch // around the update
+	before, after []bound // around the update
 	memory        kernels.Arena
 	results       kernels.View // of after
 	host          staged[float32]
@@ -102,19 +102,15 @@ func (in *inspector) bindUpdate() error {
 	in.results = in.memory.View(0, kernels.F32, size/4)
 	in.host = stage[float32](size / 4)
 	b := binder{be: be}
-	in.before = []kernels.Launch{b.bind(kernels.Scale{Factor: -1}, change, weights)}
-	in.after = []kernels.Launch{b.bind(kernels.Add{}, change, change, weights)}
+	in.before = []bound{b.bind("inspect.before", kernels.Scale{Factor: -1}, change, weights)}
+	in.after = []bound{b.bind("inspect.change", kernels.Add{}, change, change, weights)}
 	space := in.memory.View(size, kernels.I8, work)
 	for i := range n {
 		w, at := s.weights.Slab.View(i), s.weights.Slab.Offset(i)*4
 		d := s.arena.View(at, kernels.F32, w.Shape...)
 		for k, pair := range [][]kernels.View{{s.grads.View(i), d}, {w, w}} {
 			out := in.memory.View((2*i+k)*smallStride, kernels.F32, 4)
-			l, err := be.Bind(kernels.Moments{}, kernels.Args{Out: []kernels.View{out}, In: pair, Work: space})
-			if err != nil {
-				return err
-			}
-			in.after = append(in.after, l)
+			in.after = append(in.after, b.args("inspect."+s.weights.Table[i].Name, kernels.Moments{}, kernels.Args{Out: []kernels.View{out}, In: pair, Work: space}))
 		}
 	}
 	s.work = append(s.work, b.work...)
@@ -124,13 +120,17 @@ func (in *inspector) bindUpdate() error {
 // begin copies the weights before the update, negated, to the arena, which no pass needs any more in this step.
 func (in *inspector) begin() error {
 	in.stepper.turn = nil
-	return launch(in.before)
+	return in.stepper.launch(in.before)
 }
 
 // read takes what was observed to the host, before the arena is used for anything else.
 func (in *inspector) read() error {
 	for i, o := range in.seen {
-		if err := in.pass.program.Get(o.Name, in.moments[i][:]); err != nil {
+		v, err := in.pass.program.View(o.Name)
+		if err != nil {
+			return err
+		}
+		if err := in.stepper.download(o.Name, in.moments[i][:], v); err != nil {
 			return err
 		}
 	}
@@ -139,10 +139,10 @@ func (in *inspector) read() error {
 
 // finish looks at the change of the weights.
 func (in *inspector) finish() error {
-	if err := launch(in.after); err != nil {
+	if err := in.stepper.launch(in.after); err != nil {
 		return err
 	}
-	return in.stepper.weights.Backend().Download(in.host.boxed, in.results)
+	return in.stepper.download("inspect", in.host.boxed, in.results)
 }
 
 func (in *inspector) free() error {

@@ -22,7 +22,11 @@ import (
 func TestInspectedStepsAreTheSame(t *testing.T) {
 	fast := cpu.New(2)
 	defer fast.Close()
-	for _, be := range []kernels.Backend{ref.New(), fast} {
+	narrow, err := ref.Open(kernels.Options{Precision: kernels.PrecisionBF16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, be := range []kernels.Backend{ref.New(), narrow, fast} {
 		for _, placement := range []string{"pre", "post", "residual"} {
 			for _, accumulate := range []int{1, 3} {
 				c := small().WithPlacement(placement)
@@ -48,7 +52,7 @@ func TestInspectedStepsAreTheSame(t *testing.T) {
 					}
 					if have != want || !slices.Equal(plain.weights.Slab.All().F32(), inspected.weights.Slab.All().F32()) ||
 						!slices.Equal(plain.moments[1].All().F32(), inspected.moments[1].All().F32()) {
-						t.Fatalf("%s, %s, %d micro-batches: step %d differs when inspected: %+v, %+v", be.Name(), placement, accumulate, step, have, want)
+						t.Fatalf("%s in %s, %s, %d micro-batches: step %d differs when inspected: %+v, %+v", be.Name(), kernels.PrecisionOf(be), placement, accumulate, step, have, want)
 					}
 				}
 			}

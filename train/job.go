@@ -37,6 +37,7 @@ type Job struct {
 	MaxTime time.Duration // stop, and save, after this long; 0 = no limit
 	Stdin   io.Reader     // for data "-"
 	Out     io.Writer     // progress
+	Profile io.Writer     // where a trace of a few steps goes; nil = none
 }
 
 // Outcome is how a run ended.
@@ -95,6 +96,7 @@ type loop struct {
 	lap     time.Time     // when the last update was reported
 	trained time.Duration // spent in updates since the run's start, as far as it is recorded
 	speed   speed
+	window  *window // nil without a profile
 }
 
 func (l *loop) run(ctx context.Context) (Outcome, error) {
@@ -109,7 +111,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 		if reason := l.stopReason(ctx); reason != "" {
 			return l.stop(reason)
 		}
-		err = l.step(ctx)
+		err = l.next(ctx)
 	}
 	if err != nil && errors.Is(err, ctx.Err()) { // given up between two micro-batches or within an evaluation
 		return l.stop("interrupted")
@@ -119,7 +121,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 
 // stop saves and tells where.
 func (l *loop) stop(reason string) (Outcome, error) {
-	err := l.save()
+	err := errors.Join(l.save(), l.endProfile())
 	return l.outcome(reason), err
 }
 
@@ -159,6 +161,9 @@ func (l *loop) prepare() error {
 	}
 	if err := l.buildModel(from); err != nil {
 		return err
+	}
+	if l.Profile != nil {
+		l.window = newWindow(l.be, l.Profile, l.state.Step, int64(l.Train.Steps))
 	}
 	return l.openOutputs(from != nil, refused)
 }
@@ -292,6 +297,9 @@ func (l *loop) firstWeights() error {
 func (l *loop) close() error {
 	if l.progress != nil {
 		l.progress.Close()
+	}
+	if w := l.window; w != nil && !w.done {
+		fmt.Fprintf(l.Out, "no profile: the run ended before step %d, the first to be recorded\n", w.first)
 	}
 	var err error
 	for _, c := range []interface{ Close() error }{l.batches, l.metrics, l.data} {

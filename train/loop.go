@@ -14,13 +14,13 @@ import (
 // step does one update and, at their intervals, saves, evaluates and samples. It saves first: what follows must not cost the work before it.
 func (l *loop) step(ctx context.Context) error {
 	step := l.state.Step + 1
-	for _, m := range l.micros {
-		if err := l.batches.Next(m); err != nil {
-			return err
-		}
+	if err := l.read(); err != nil {
+		return err
 	}
 	lr := l.rate(step) * l.Train.Optimizer.LR
+	end := l.span("step")
 	r, seen, err := l.update(ctx, step, lr)
+	end()
 	if err != nil {
 		return err
 	}
@@ -55,6 +55,17 @@ func (l *loop) update(ctx context.Context, step int64, lr float64) (Result, *met
 	}
 	r, seen, err := l.stepper.Inspect(ctx, step, lr, l.micros)
 	return r, &seen, err
+}
+
+// read takes the next batches.
+func (l *loop) read() error {
+	defer l.span("data")()
+	for _, m := range l.micros {
+		if err := l.batches.Next(m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // due says whether something of an interval falls on a step; everything falls on the last.
@@ -115,6 +126,7 @@ func (l *loop) save() error {
 	if l.saved == l.state.Step {
 		return nil
 	}
+	defer l.span("checkpoint")()
 	if err := l.metrics.Sync(); err != nil {
 		return err
 	}

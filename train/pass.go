@@ -12,7 +12,7 @@ import (
 // pass is a program of loss and gradients with the launch that counts its loss.
 type pass struct {
 	program *exec.Program
-	addLoss kernels.Launch
+	addLoss []bound
 }
 
 // bindPass binds a program in the step's arena.
@@ -31,37 +31,24 @@ func (s *Stepper) bindPass(plan *exec.Plan) (*pass, error) {
 		return nil, err
 	}
 	b := binder{be: s.weights.Backend()}
-	p := &pass{program: program, addLoss: b.bind(kernels.Add{}, s.loss, s.loss, loss)}
+	p := &pass{program: program, addLoss: []bound{b.bind("loss.sum", kernels.Add{}, s.loss, s.loss, loss)}}
 	s.work = append(s.work, b.work...)
 	return p, b.err
 }
 
-// bindBuffers binds the copies of the model's buffers, which a pass changes: a step that is given up or not finite leaves none of that.
-func (s *Stepper) bindBuffers() error {
-	w := s.weights
-	if w.Buffers == nil {
-		return nil
-	}
-	var err error
-	if s.kept, err = model.NewSlab(w.Backend(), kernels.F32, w.BufferTable); err != nil {
-		return err
-	}
-	b := binder{be: w.Backend()}
-	s.keep = []kernels.Launch{b.bind(kernels.Scale{Factor: 1}, s.kept.All(), w.Buffers.All())}
-	s.restore = []kernels.Launch{b.bind(kernels.Scale{Factor: 1}, w.Buffers.All(), s.kept.All())}
-	s.work = append(s.work, b.work...)
-	return b.err
-}
-
-// use makes the arena a pass's own.
-func (s *Stepper) use(p *pass) error {
-	if s.turn != p {
+// use makes the arena a pass's own before micro-batch i.
+func (s *Stepper) use(p *pass, i int) error {
+	taken := s.turn != p
+	if taken {
 		if err := p.program.Preset(); err != nil {
 			return err
 		}
 		s.turn = p
 	}
-	return p.program.Set(model.InNormaliser, s.normaliser.boxed)
+	if taken || i == 0 {
+		return s.set(p, model.InNormaliser, s.normaliser.boxed)
+	}
+	return nil
 }
 
 // micro runs micro-batch i.
@@ -82,24 +69,24 @@ func (s *Stepper) run(p *pass, step int64, i int, m *batch.Batch) error {
 	}
 	copy(s.tokens.data, m.Inputs)
 	copy(s.targets.data, m.Targets)
-	if err := s.use(p); err != nil {
+	if err := s.use(p, i); err != nil {
 		return err
 	}
-	if err := p.program.Set(model.InTokens, s.tokens.boxed); err != nil {
+	if err := s.set(p, model.InTokens, s.tokens.boxed); err != nil {
 		return err
 	}
-	if err := p.program.Set(model.InTargets, s.targets.boxed); err != nil {
+	if err := s.set(p, model.InTargets, s.targets.boxed); err != nil {
 		return err
 	}
 	if s.hasDropout {
 		c := s.counter.data
 		c[0], c[1], c[2], c[3] = int32(s.options.Seed), int32(s.options.Seed>>32), int32(step), int32(i)
-		if err := p.program.Set(model.InCounter, s.counter.boxed); err != nil {
+		if err := s.set(p, model.InCounter, s.counter.boxed); err != nil {
 			return err
 		}
 	}
-	if err := p.program.Run(); err != nil {
+	if err := s.runLaunches(p.program); err != nil {
 		return err
 	}
-	return p.addLoss()
+	return s.launch(p.addLoss)
 }

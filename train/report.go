@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prenorm/data/token"
+	"prenorm/kernels"
 	"prenorm/model"
 	"prenorm/model/sample"
 	"prenorm/train/checkpoint"
@@ -57,7 +58,11 @@ func (l *loop) introduce(resumed bool) {
 	c := l.weights.Config
 	perStep := int64(l.Train.Batch) * int64(c.Context) * int64(max(l.Train.Accumulate, 1))
 	fmt.Fprintf(l.Out, "model   %s parameters, %s %s, %s activations\n", metrics.Count(float64(l.weights.Count())), c.Norm.Placement, c.Norm.Kind, metrics.Bytes(int64(l.stepper.ArenaBytes())))
-	fmt.Fprintf(l.Out, "run     %d steps of %s tokens on %s into %s\n", l.Train.Steps, metrics.Count(float64(perStep)), l.be.Name(), l.Dir)
+	device := l.be.Name()
+	if p := kernels.PrecisionOf(l.be); p != kernels.PrecisionFP32 {
+		device += " in " + string(p)
+	}
+	fmt.Fprintf(l.Out, "run     %d steps of %s tokens on %s into %s\n", l.Train.Steps, metrics.Count(float64(perStep)), device, l.Dir)
 	if resumed {
 		fmt.Fprintf(l.Out, "resumed from step %d of %d (%s)\n", l.state.Step, l.Train.Steps, l.newest)
 	}
@@ -83,6 +88,7 @@ func (l *loop) report(step int64, lr float64, r Result) error {
 
 // evaluate measures the loss over the validation text.
 func (l *loop) evaluate(ctx context.Context, step int64) error {
+	defer l.span("eval")()
 	e, err := l.evaluator.Run(ctx, l.data.Val, l.Train.Eval.Windows)
 	if err != nil {
 		return err
@@ -98,6 +104,7 @@ func (l *loop) evaluate(ctx context.Context, step int64) error {
 
 // sample writes a text from the model as it is. Its random numbers depend on the seed and the step alone.
 func (l *loop) sample(ctx context.Context, step int64) error {
+	defer l.span("sample")()
 	text, err := l.sampleText(ctx, step)
 	if err != nil {
 		return err

@@ -36,10 +36,10 @@ type Stepper struct {
 	turn      *pass         // the one that has used the arena last, nil where something else has
 	inspector *inspector    // nil: it is not wanted
 	small     kernels.Arena // hyper, norm and loss
-	zero      []kernels.Launch
-	update    []kernels.Launch
-	keep      []kernels.Launch // copies buffers of the model before a step
-	restore   []kernels.Launch // and back, after one that came to nothing
+	zero      []bound
+	update    []bound
+	keep      []bound // copies buffers of the model before a step
+	restore   []bound // and back, after one that came to nothing
 	kept      *exec.Slab
 	hyper     kernels.View // learning rate and bias corrections
 	norm      kernels.View
@@ -52,6 +52,8 @@ type Stepper struct {
 	normaliser, rates            staged[float32]
 	lossHost, normHost, clipHost staged[float32]
 	hasDropout                   bool
+
+	around Around
 }
 
 // staged is host memory for what is copied to or from the device on every step. It is kept beside itself in an interface, because a slice
@@ -133,87 +135,6 @@ func planTrain(be kernels.Backend, c model.Config, o StepOptions) (*exec.Plan, e
 	return net.Plan(be, o.Accumulate > 1)
 }
 
-// bindUpdate binds what runs around the program: zeroing, the sum of losses, norm, clip factor and the optimizer's two calls, one for the
-// tensors that decay and one for the rest.
-func (s *Stepper) bindUpdate() error {
-	be := s.weights.Backend()
-	small, err := be.NewArena(StepBytes)
-	if err != nil {
-		return err
-	}
-	s.small = small
-	s.hyper, s.clip = s.small.View(0, kernels.F32, 3), s.small.View(3*4, kernels.F32, 1)
-	s.norm, s.loss = s.small.View(smallStride, kernels.F32, 1), s.small.View(2*smallStride, kernels.F32)
-	b := binder{be: be}
-	if s.options.Accumulate > 1 {
-		s.zero = append(s.zero, b.bind(kernels.Fill{}, s.grads.All(), s.grads.All()))
-	}
-	s.zero = append(s.zero, b.bind(kernels.Fill{}, s.loss, s.loss))
-	s.update = append(s.update, b.bind(kernels.GlobalNorm{}, s.norm, s.grads.All()), b.bind(kernels.ClipFactor{Max: s.options.Clip}, s.clip, s.norm))
-	hyper := s.small.View(0, kernels.F32, 4)
-	decayed := model.Decayed(s.weights.Table)
-	for _, part := range []struct {
-		from, to int
-		decay    float64
-	}{{0, decayed, s.options.Optimizer.WeightDecay}, {decayed, len(s.weights.Table), 0}} {
-		if part.from == part.to {
-			continue
-		}
-		p := s.weights.Slab.Range(part.from, part.to)
-		a := kernels.Args{Out: []kernels.View{p}, In: []kernels.View{p}}
-		for _, m := range s.moments {
-			a.Out = append(a.Out, m.Range(part.from, part.to))
-			a.In = append(a.In, m.Range(part.from, part.to))
-		}
-		a.In = append(a.In, s.grads.Range(part.from, part.to), hyper)
-		s.update = append(s.update, b.args(s.optimizer.Update(part.decay), a))
-	}
-	s.work = append(s.work, b.work...)
-	return b.err
-}
-
-// binder binds calls outside a program and keeps the first error, and the workspaces that it allocates.
-type binder struct {
-	be   kernels.Backend
-	work []kernels.Arena
-	err  error
-}
-
-func (b *binder) bind(c kernels.Call, out kernels.View, in ...kernels.View) kernels.Launch {
-	return b.args(c, kernels.Args{Out: []kernels.View{out}, In: in})
-}
-
-func (b *binder) args(c kernels.Call, a kernels.Args) kernels.Launch {
-	if b.err != nil {
-		return nil
-	}
-	n, err := b.be.Workspace(c, a)
-	if err == nil && n > 0 {
-		var arena kernels.Arena
-		if arena, err = b.be.NewArena(n); err == nil {
-			b.work = append(b.work, arena)
-			a.Work = arena.View(0, kernels.I8, n)
-		}
-	}
-	var l kernels.Launch
-	if err == nil {
-		l, err = b.be.Bind(c, a)
-	}
-	if err != nil {
-		b.err = fmt.Errorf("bind %s: %w", c.Kernel(), err)
-	}
-	return l
-}
-
-func launch(list []kernels.Launch) error {
-	for _, l := range list {
-		if err := l(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Result is what a step says of itself.
 type Result struct {
 	Loss     float64 // mean over the step's targets, in nats
@@ -235,14 +156,14 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 
 // step is Step, inspected where there is an inspector.
 func (s *Stepper) step(ctx context.Context, step int64, lr float64, micros []*batch.Batch, in *inspector) (Result, error) {
-	if err := launch(s.keep); err != nil {
+	if err := s.launch(s.keep); err != nil {
 		return Result{}, err
 	}
 	r, err := s.attempt(ctx, step, lr, micros, in)
 	if err == nil && r.Finite() {
 		return r, nil
 	}
-	if failed := launch(s.restore); failed != nil {
+	if failed := s.launch(s.restore); failed != nil {
 		err = errors.Join(err, failed)
 	}
 	return r, err
@@ -253,8 +174,7 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 	if len(micros) != max(s.options.Accumulate, 1) {
 		return Result{}, fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
 	}
-	be := s.weights.Backend()
-	if err := launch(s.zero); err != nil {
+	if err := s.launch(s.zero); err != nil {
 		return Result{}, err
 	}
 	s.normaliser.data[0] = float32(targets(micros))
@@ -269,7 +189,7 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 	for i, v := range s.optimizer.Hyper(step, lr) {
 		s.rates.data[i] = float32(v)
 	}
-	if err := be.Upload(s.hyper, s.rates.boxed); err != nil {
+	if err := s.upload("hyper", s.hyper, s.rates.boxed); err != nil {
 		return Result{}, err
 	}
 	if in != nil {
@@ -277,7 +197,7 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 			return Result{}, err
 		}
 	}
-	if err := launch(s.update); err != nil {
+	if err := s.launch(s.update); err != nil {
 		return Result{}, err
 	}
 	if in != nil {
@@ -285,7 +205,7 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 			return Result{}, err
 		}
 	}
-	return s.read(be)
+	return s.read()
 }
 
 // targets counts what the loss is averaged over; at least 1, so that a batch of ignored targets has loss 0.
@@ -308,8 +228,8 @@ func countTargets(b *batch.Batch) int {
 	return n
 }
 
-func (s *Stepper) read(be kernels.Backend) (Result, error) {
-	err := errors.Join(be.Download(s.lossHost.boxed, s.loss), be.Download(s.normHost.boxed, s.norm), be.Download(s.clipHost.boxed, s.clip))
+func (s *Stepper) read() (Result, error) {
+	err := errors.Join(s.download("loss", s.lossHost.boxed, s.loss), s.download("norm", s.normHost.boxed, s.norm), s.download("clip", s.clipHost.boxed, s.clip))
 	return Result{Loss: float64(s.lossHost.data[0]), GradNorm: float64(s.normHost.data[0]), Clip: float64(s.clipHost.data[0])}, err
 }
 

@@ -4,18 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"prenorm/kernels"
 	"prenorm/train/metrics"
 	"prenorm/train/parity"
 )
 
 type checkFlags struct {
-	device  string
-	workers int
-	rtol    float64
-	asJSON  bool
+	device    string
+	precision string
+	workers   int
+	rtol      float64
+	asJSON    bool
 }
 
 func newCheck() *cobra.Command {
@@ -27,7 +30,8 @@ func newCheck() *cobra.Command {
 file together with its weights. The file's metadata describes the model. For each kind of figure the worst error is printed with its
 limit; above a limit the exit code is 1.
 
---rtol is the limit of a gradient's error relative to its norm; the other limits move in proportion. The usual one is 1e-4.`,
+--rtol is the limit of a gradient's error relative to its norm; the other limits move in proportion. The usual one is 1e-4, and 0.06 with
+--precision bf16.`,
 		Example: `  prenorm check train/parity/testdata/*.safetensors
   prenorm check figures.safetensors --device ref --rtol 1e-5 --json`,
 		Args: arguments(1, -1, "safetensors files"),
@@ -35,8 +39,10 @@ limit; above a limit the exit code is 1.
 	}
 	cmd.Flags().StringVar(&f.device, "device", "cpu", "cpu, cuda, or ref for the reference kernels")
 	cmd.Flags().IntVar(&f.workers, "workers", 0, "threads of the CPU backend, 0 = all cores")
-	cmd.Flags().Float64Var(&f.rtol, "rtol", parity.Default.Grad, "limit of the gradients' relative error; the other limits move in proportion")
+	cmd.Flags().StringVar(&f.precision, "precision", string(kernels.PrecisionFP32), "fp32, tf32 or bf16")
+	cmd.Flags().Float64Var(&f.rtol, "rtol", 0, "limit of the gradients' relative error, 0 = that of the precision; the other limits move in proportion")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
+	must(cmd.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions([]string{"fp32", "tf32", "bf16"}, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("device", cobra.FixedCompletions([]string{"cpu", "cuda", "ref"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -59,15 +65,22 @@ type checkFigure struct {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, files []string) error {
-	if !(f.rtol > 0 && f.rtol <= 1) {
-		return wrongUsage(cmd, "--rtol %g: wants a number above 0, up to 1", f.rtol)
+	if !(f.rtol >= 0 && f.rtol <= 1) {
+		return wrongUsage(cmd, "--rtol %g: wants a number above 0, up to 1, or 0 for the usual one", f.rtol)
 	}
-	be, err := openBackend(f.device, f.workers, cmd.ErrOrStderr())
+	precision := kernels.Precision(f.precision)
+	if !slices.Contains(kernels.Precisions(), precision) {
+		return wrongUsage(cmd, "--precision %s: wants one of %v", f.precision, kernels.Precisions())
+	}
+	be, err := openBackend(f.device, kernels.Options{Workers: f.workers, Precision: precision}, cmd.ErrOrStderr())
 	if err != nil {
 		return usageError{err}
 	}
 	defer be.Close()
-	tolerances := parity.Default.Scaled(f.rtol / parity.Default.Grad)
+	tolerances := parity.Of(precision)
+	if f.rtol > 0 {
+		tolerances = tolerances.Scaled(f.rtol / tolerances.Grad)
+	}
 	records, ok := []checkRecord{}, true
 	var failures []error
 	for _, file := range files {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -8,28 +9,64 @@ import (
 	"prenorm/kernels"
 )
 
-// openKernels starts a backend by its registered name.
-var openKernels = kernels.Open
+// openKernels starts a backend by its registered name, which is one of knownKernels.
+var (
+	openKernels  = kernels.Open
+	knownKernels = kernels.Names
+)
 
-// openBackend starts the backend that a run's device means: auto is cuda where the build has it and it starts, else cpu.
-func openBackend(device string, workers int, notes io.Writer) (kernels.Backend, error) {
-	options := kernels.Options{Workers: workers}
-	if !slices.Contains(kernels.Names(), "cuda") {
-		switch device {
-		case "cuda":
-			return nil, usageError{fmt.Errorf("device cuda: this build has no CUDA backend. Build one with a C compiler, the CUDA headers and\n" +
-				"  go build -tags gpu ./cmd/prenorm\nor use --device cpu")}
-		case "auto":
-			device = "cpu"
+// errNoCUDA is what a build without the tag gpu says of a GPU.
+var errNoCUDA = errors.New("this build has no CUDA backend. Build one with a C compiler, the CUDA headers and\n  go build -tags gpu ./cmd/prenorm")
+
+// openBackend starts the backend that a run's device means: auto is cuda where the build has it and it starts, else cpu. A precision that the
+// CPU lacks is an error there, so that no run computes in another one than its file says.
+func openBackend(device string, o kernels.Options, notes io.Writer) (kernels.Backend, error) {
+	if device != "cuda" && device != "auto" {
+		return openKernels(device, o)
+	}
+	be, err := openCUDA(o)
+	switch {
+	case err == nil:
+		return be, nil
+	case device == "cuda" && errors.Is(err, errNoCUDA):
+		return nil, usageError{fmt.Errorf("device cuda: %w\nor use --device cpu", err)}
+	case device == "cuda":
+		return nil, err
+	case needsGPU(o):
+		return nil, usageError{fmt.Errorf("precision %s needs a GPU, and there is none to use: %w\nTo run on the CPU: --set precision=fp32", o.Precision, err)}
+	case !errors.Is(err, errNoCUDA):
+		fmt.Fprintf(notes, "note: the GPU cannot be used, so this runs on the CPU: %v\n", err)
+	}
+	return openKernels("cpu", o)
+}
+
+// openSettled is openBackend for commands that can do without the run's precision: without a GPU they take float32, and say so.
+func openSettled(device string, o kernels.Options, notes io.Writer) (kernels.Backend, error) {
+	if !needsGPU(o) || device != "cpu" && device != "auto" {
+		return openBackend(device, o, notes)
+	}
+	if device == "auto" {
+		be, err := openCUDA(o)
+		if err == nil {
+			return be, nil
+		}
+		if !errors.Is(err, errNoCUDA) {
+			fmt.Fprintf(notes, "note: the GPU cannot be used: %v\n", err)
 		}
 	}
-	if device != "auto" {
-		return openKernels(device, options)
+	fmt.Fprintf(notes, "note: the run's precision is %s, which needs a GPU; this is fp32 on the CPU\n", o.Precision)
+	o.Precision = kernels.PrecisionFP32
+	return openKernels("cpu", o)
+}
+
+func openCUDA(o kernels.Options) (kernels.Backend, error) {
+	if !slices.Contains(knownKernels(), "cuda") {
+		return nil, errNoCUDA
 	}
-	be, err := openKernels("cuda", options)
-	if err != nil {
-		fmt.Fprintf(notes, "note: the GPU cannot be used, so this runs on the CPU: %v\n", err)
-		be, err = openKernels("cpu", options)
-	}
-	return be, err
+	return openKernels("cuda", o)
+}
+
+// needsGPU says whether a precision is one that the CPU lacks.
+func needsGPU(o kernels.Options) bool {
+	return o.Precision != "" && o.Precision != kernels.PrecisionFP32
 }

@@ -32,8 +32,9 @@ func newDoctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "test this build and this machine",
-		Long: `Look at this build and this machine: processor, memory, the backends and whether each trains as the reference does, whether files in the
-current folder are written safely, and the text of the quickstart. The exit code is 1 where something fails.`,
+		Long: `Look at this build and this machine: processor, memory, the backends and whether each trains as the reference does, a GPU with its driver
+and libraries, whether files in the current folder are written safely, and the text of the quickstart. The exit code is 1 where something
+fails.`,
 		Example: `  prenorm doctor`,
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -22,13 +22,17 @@ func examineBackends() []finding {
 		f.found += " (no cuda: that needs go build -tags gpu, a C compiler and the CUDA headers)"
 	}
 	found := []finding{f}
-	want, err := tinyStep("ref")
+	want, err := tinyStep("ref", kernels.Options{})
 	if err != nil {
 		return append(found, finding{failed, "ref", err.Error(), reportBug})
 	}
 	for _, name := range names {
-		if name != "ref" {
-			found = append(found, examineBackend(name, want))
+		switch name {
+		case "ref":
+		case "cuda":
+			found = append(found, examineGPU(want)...)
+		default:
+			found = append(found, examineBackend(name, kernels.PrecisionFP32, want))
 		}
 	}
 	return found
@@ -36,24 +40,26 @@ func examineBackends() []finding {
 
 const reportBug = "this is a fault of the build or of the hardware: please report it with this output"
 
-func examineBackend(name string, want tinyResult) finding {
-	got, err := tinyStep(name)
+// examineBackend trains the tiny model for one step in a precision.
+func examineBackend(name string, p kernels.Precision, want tinyResult) finding {
+	what := name
+	if p != kernels.PrecisionFP32 {
+		what += " " + string(p)
+	}
+	got, err := tinyStep(name, kernels.Options{Precision: p})
 	if err != nil {
-		f := finding{failed, name, err.Error(), reportBug}
-		if name == "cuda" {
-			f.status, f.remedy = warning, "without it training runs on the CPU: look at the driver with nvidia-smi"
-		}
-		return f
+		return finding{failed, what, err.Error(), reportBug}
 	}
+	limit := tinyLimits[p]
 	worst := got.worstError(want)
-	if !(worst <= tinyLimit) {
-		return finding{failed, name, fmt.Sprintf("a training step differs from the reference by %.2g, more than %.2g", worst, tinyLimit), reportBug}
+	if !(worst <= limit) {
+		return finding{failed, what, fmt.Sprintf("a training step differs from the reference by %.2g, more than %.2g", worst, limit), reportBug}
 	}
-	return finding{fine, name, fmt.Sprintf("a training step agrees with the reference within %.1g", worst), ""}
+	return finding{fine, what, fmt.Sprintf("a training step agrees with the reference within %.1g (allowed: %.1g)", worst, limit), ""}
 }
 
-// tinyLimit bounds that error for float32: some hundred roundings.
-const tinyLimit = 2e-5
+// tinyLimits bound that error: some hundred roundings of float32, and of bfloat16 three times what a device without faults has shown.
+var tinyLimits = map[kernels.Precision]float64{kernels.PrecisionFP32: 2e-5, kernels.PrecisionBF16: 4e-2}
 
 // tinyResult is what a training step says of itself.
 type tinyResult struct {
@@ -83,8 +89,8 @@ func tinyModel() model.Config {
 }
 
 // tinyStep trains the tiny model for one step.
-func tinyStep(backend string) (result tinyResult, err error) {
-	be, err := openKernels(backend, kernels.Options{})
+func tinyStep(backend string, options kernels.Options) (result tinyResult, err error) {
+	be, err := openKernels(backend, options)
 	if err != nil {
 		return result, err
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,8 +62,55 @@ func TestDoctorFindsFaults(t *testing.T) {
 		}
 		command("doctor").want(t, exitFailure, "FAIL  folder ", "local disk")
 	})
-	if f := examineBackend("cuda", tinyResult{}); f.status != warning {
-		t.Errorf("a GPU that does not work is a %s", f.status)
+	if f := examineGPU(tinyResult{}); len(f) != 1 || f[0].status != warning {
+		t.Errorf("no GPU: %+v", f)
+	}
+}
+
+// described is a GPU that tells of itself.
+type described struct{ kernels.Backend }
+
+func (described) Describe() ([]kernels.Fact, error) {
+	return []kernels.Fact{{Name: "gpu", Value: "a fast one"}, {Name: "cuBLAS", Value: "not found", Remedy: "install it"}}, nil
+}
+
+// TestDoctorGPU wants a line for each fact and each precision, and a GPU that is too old to fail.
+func TestDoctorGPU(t *testing.T) {
+	t.Chdir(t.TempDir())
+	want, err := tinyStep("ref", kernels.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil := float32(1)
+	withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
+		precision := o.Precision
+		o.Precision = kernels.PrecisionFP32
+		be, err := kernels.Open("cpu", o)
+		return described{&spy{Backend: be, upload: func(data any) {
+			if x, ok := data.([]float32); ok && precision == kernels.PrecisionBF16 && len(x) > 100 {
+				x[7] *= spoil
+			}
+		}}}, err
+	})
+	found := examineGPU(want)
+	statuses := func() (list []status) {
+		for _, f := range found {
+			list = append(list, f.status)
+		}
+		return list
+	}
+	if got := statuses(); !slices.Equal(got, []status{fine, warning, fine, fine}) || found[1].remedy != "install it" || found[3].what != "cuda bf16" || !strings.Contains(found[3].found, "allowed: 0.04") {
+		t.Errorf("found %+v", found)
+	}
+	spoil = 100
+	if found = examineGPU(want); !slices.Equal(statuses(), []status{fine, warning, fine, failed}) {
+		t.Errorf("a GPU that computes wrongly in bf16: %+v", found)
+	}
+	withKernels(t, func(string, kernels.Options) (kernels.Backend, error) {
+		return nil, fmt.Errorf("cuda: %w: compute capability 7.5", kernels.ErrUnsuitable)
+	})
+	if found = examineGPU(want); !slices.Equal(statuses(), []status{failed}) || !strings.Contains(found[0].found, "7.5") || found[0].remedy == "" {
+		t.Errorf("an old GPU: %+v", found)
 	}
 }
 

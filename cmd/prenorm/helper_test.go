@@ -62,6 +62,9 @@ func (s *spy) Upload(dst kernels.View, src any) error {
 	return s.Backend.Upload(dst, src)
 }
 
+// Precision implements [kernels.Mixed].
+func (s *spy) Precision() kernels.Precision { return kernels.PrecisionOf(s.Backend) }
+
 func (s *spy) NewArena(bytes int) (kernels.Arena, error) {
 	if s.arena != nil {
 		s.arena(bytes)
@@ -87,6 +90,39 @@ func withKernels(t *testing.T, open func(string, kernels.Options) (kernels.Backe
 	before := openKernels
 	openKernels = open
 	t.Cleanup(func() { openKernels = before })
+}
+
+// disguised is the CPU's backend as a GPU of some precision.
+type disguised struct {
+	kernels.Backend
+	precision kernels.Precision
+}
+
+func (d *disguised) Name() string                 { return "cuda" }
+func (d *disguised) Precision() kernels.Precision { return d.precision }
+
+// withGPU makes the build have a GPU for a test, which is the CPU in disguise.
+func withGPU(t *testing.T) {
+	t.Helper()
+	withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
+		if name != "cuda" {
+			return kernels.Open(name, o)
+		}
+		precision := o.Precision
+		o.Precision = kernels.PrecisionFP32
+		be, err := kernels.Open("cpu", o)
+		return &disguised{be, precision}, err
+	})
+	withKnown(t, []string{"cpu", "cuda", "ref"})
+}
+
+// withoutGPU undoes it.
+func withoutGPU(t *testing.T) { withKnown(t, []string{"cpu", "ref"}) }
+
+func withKnown(t *testing.T, names []string) {
+	before := knownKernels
+	knownKernels = func() []string { return names }
+	t.Cleanup(func() { knownKernels = before })
 }
 
 // result is what a command did.

@@ -21,7 +21,7 @@ const module = "prenorm"
 var packages = map[string]string{
 	"cmd/prenorm": "configs/... data/... kernels/... model/... train/...",
 
-	"configs":         "configs/problem data model train",
+	"configs":         "configs/problem data kernels model model/block train",
 	"configs/problem": "",
 
 	"data":         "configs/problem data/token",
@@ -44,11 +44,13 @@ var packages = map[string]string{
 	"model/exec":   "kernels model/op",
 	"model/sample": "configs/problem kernels model model/exec",
 
-	"train":             "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/safetensors train/schedule",
+	"train":             "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/profile train/safetensors train/schedule",
+	"train/bench":       "data/batch kernels model model/exec model/sample train train/profile",
 	"train/checkpoint":  "train/safetensors",
 	"train/metrics":     "",
 	"train/optim":       "kernels",
 	"train/parity":      "configs/problem data/batch kernels model model/exec train train/safetensors",
+	"train/profile":     "kernels model/exec",
 	"train/safetensors": "",
 	"train/schedule":    "",
 	"train/stream":      "train/metrics",

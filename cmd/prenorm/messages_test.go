@@ -43,7 +43,7 @@ func TestMistakes(t *testing.T) {
 		{exitUsage, "train tiny.yaml --resume", "prenorm: --resume: " + filepath.Join("runs", "tiny") + " holds no checkpoint to go on from"},
 		{exitFailure, "train tiny.yaml --set data.train=missing.txt", "missing.txt"},
 		{exitFailure, "train shakespeare-char", "name a text that exists with --set data.train=PATH"},
-		{exitFailure, "train gpt2-124m", "gpt2-124m says of itself:\n  GPT-2 small: 124 M parameters"},
+		{exitFailure, "train gpt2-124m --set precision=fp32", "gpt2-124m says of itself:\n  GPT-2 small: 124 M parameters"},
 		{exitFailure, "sample nowhere", "prenorm: nowhere does not exist: give the folder of a run"},
 		{exitFailure, "sample empty", "prenorm: empty holds no checkpoint"},
 		{exitFailure, "eval tiny.yaml", "prenorm: tiny.yaml is a file: give the folder of a run"},
@@ -57,7 +57,8 @@ func TestMistakes(t *testing.T) {
 		{exitUsage, "config", "prenorm: prenorm config takes one run file or preset"},
 		{exitUsage, "config --keys tiny.yaml", "take no run file"},
 		{exitUsage, "check", "takes safetensors files, not 0"},
-		{exitUsage, "check x --rtol 0", "--rtol 0: wants a number above 0, up to 1"},
+		{exitUsage, "check x --rtol -1", "--rtol -1: wants a number above 0, up to 1"},
+		{exitUsage, "check x --precision fp16", "--precision fp16: wants one of"},
 		{exitUsage, "check x --device tpu", "no backend \"tpu\""},
 		{exitFailure, "check missing.safetensors", "missing.safetensors"},
 		{exitUsage, "doctor now", "takes no arguments, not 1"},
@@ -77,6 +78,39 @@ func TestNoCUDA(t *testing.T) {
 	inTiny(t)
 	command("train", "tiny.yaml", "--device", "cuda").want(t, exitUsage, "this build has no CUDA backend", "go build -tags gpu", "--device cpu")
 	command("train", "tiny.yaml", "--device", "auto").want(t, exitOK, "on cpu into")
+}
+
+// TestPrecision wants a precision that the CPU lacks never to become another one in silence.
+func TestPrecision(t *testing.T) {
+	inTiny(t)
+	for _, args := range [][]string{{"train", "tiny.yaml", "--set", "precision=bf16"}, {"train", "tiny.yaml", "--set", "precision=tf32", "--device", "auto"}} {
+		r := command(args...).want(t, exitUsage, "needs a GPU, and there is none to use", "this build has no CUDA backend", "To run on the CPU: --set precision=fp32")
+		if r.out != "" {
+			t.Errorf("%v: something was done:\n%s", args, r.out)
+		}
+	}
+	command("train", "tiny.yaml", "--set", "precision=bf16", "--device", "cpu").want(t, exitUsage,
+		"--set precision=bf16: bf16 needs a GPU and device is cpu (set precision: fp32, or device: cuda)")
+	const settled = "note: the run's precision is bf16, which needs a GPU; this is fp32 on the CPU"
+	command("plan", "tiny.yaml", "--set", "precision=bf16").want(t, exitOK, settled, "memory on cpu in fp32")
+	command("plan", "tiny.yaml", "--set", "precision=bf16", "--device", "cuda").want(t, exitUsage, "this build has no CUDA backend")
+}
+
+// TestPrecisionOfARun goes on with a run in another precision, and reads its checkpoint where there is no GPU. Its GPU is the CPU in disguise.
+func TestPrecisionOfARun(t *testing.T) {
+	inTiny(t)
+	withGPU(t)
+	short := []string{"train", "tiny.yaml", "--max-seconds", "1e-9", "--set", "precision=tf32"}
+	command(short...).want(t, exitOK, "on cuda in tf32 into", "stopped:")
+	run := filepath.Join("runs", "tiny")
+	withKernels(t, openOriginal)
+	withoutGPU(t)
+	for _, args := range [][]string{{"sample", run, "--tokens", "3"}, {"eval", run}, {"sample", run, "--tokens", "3", "--device", "cpu"}} {
+		command(args...).want(t, exitOK, "note: the run's precision is tf32, which needs a GPU; this is fp32 on the CPU")
+	}
+	command("train", "tiny.yaml").want(t, exitUsage, "precision: run has tf32, the default is fp32", "--set precision=fp32")
+	command("train", run).want(t, exitUsage, "precision tf32 needs a GPU, and there is none to use")
+	command("train", run, "--set", "precision=fp32").want(t, exitOK, "changed: precision from tf32 to fp32", "done: step 20 of 20")
 }
 
 // TestOtherSettings goes on with a run under other settings.
@@ -151,10 +185,10 @@ func TestFreedom(t *testing.T) {
 		}
 		got[f] = append(got[f], d.Key)
 	}
-	if keys, want := strings.Join(got[free], " "), "name data.cache train.inspect.every train.log.every checkpoint.every checkpoint.keep device workers"; keys != want {
+	if keys, want := strings.Join(got[free], " "), "name data.cache train.inspect.every train.log.every checkpoint.every checkpoint.keep device kernels.matmul workers"; keys != want {
 		t.Errorf("free to change are %s, want %s", keys, want)
 	}
-	if keys, want := strings.Join(got[explicit], " "), "data.train data.val.files"; keys != want {
+	if keys, want := strings.Join(got[explicit], " "), "data.train data.val.files precision"; keys != want {
 		t.Errorf("to be changed by --set are, besides train, %s, want %s", keys, want)
 	}
 }

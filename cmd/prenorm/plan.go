@@ -56,7 +56,7 @@ func (f *planFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	run.Model.Vocab = vocab
-	be, err := openBackend(run.Device, run.Workers, cmd.ErrOrStderr())
+	be, err := openSettled(run.Device, run.Options(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (p *plan) print(w io.Writer, run configs.Run) {
 		fmt.Fprintln(w, "\ntensors, in the order of checkpoints")
 		printTensors(w, p.Tensors)
 	}
-	fmt.Fprintf(w, "\nmemory on %s\n", p.Device)
+	fmt.Fprintf(w, "\nmemory on %s in %s\n", p.Device, p.Precision)
 	p.Memory.print(w)
 	fmt.Fprintln(w, "\ntokens")
 	t := newTable(1)

@@ -17,6 +17,7 @@ import (
 type plan struct {
 	Name        string     `json:"name"`
 	Device      string     `json:"device"`
+	Precision   string     `json:"precision"`
 	Vocab       int        `json:"vocab"`
 	VocabSource string     `json:"vocab_source"` // model.vocab, tokenizer, text or assumed
 	Parameters  parameters `json:"parameters"`
@@ -81,7 +82,7 @@ type tensor struct {
 // planOf plans a run whose vocabulary is known.
 func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 	c, t := run.Model, run.Train
-	p := &plan{Name: run.Name, Device: be.Name(), Vocab: c.Vocab}
+	p := &plan{Name: run.Name, Device: be.Name(), Precision: string(kernels.PrecisionOf(be)), Vocab: c.Vocab}
 	training, table, buffers, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context}, t.Accumulate > 1)
 	if err != nil {
 		return nil, err
@@ -195,8 +196,9 @@ func (p *plan) planSampling(be kernels.Backend, c model.Config) error {
 		}
 		p.Memory.Cache = slabBytes(lengths)
 	}
-	p.Memory.Sample += p.Memory.Cache
-	return nil
+	choice, err := sample.ChoiceBytes(be, c.Vocab)
+	p.Memory.Sample += p.Memory.Cache + int64(choice)
+	return err
 }
 
 // countParameters sums up the table by role, in the order of first appearance.

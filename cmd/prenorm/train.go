@@ -22,7 +22,7 @@ import (
 
 type trainFlags struct {
 	runFlags
-	out           string
+	out, profile  string
 	fresh, resume bool
 	maxSeconds    float64
 }
@@ -53,6 +53,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
+	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of a few steps (10 to 12 from here on) to this `file`, for https://ui.perfetto.dev")
 	f.deviceFlags(cmd)
 	must(cmd.MarkFlagDirname("out"))
 	return cmd
@@ -109,7 +110,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 			return err
 		}
 	}
-	be, err := openBackend(loaded.Run.Device, loaded.Run.Workers, cmd.ErrOrStderr())
+	be, err := openBackend(loaded.Run.Device, loaded.Run.Options(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -133,6 +134,14 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	job.Dir, job.Locked, job.Config = source.dir, true, loaded.YAML()
 	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
 	job.MaxTime = time.Duration(f.maxSeconds * float64(time.Second))
+	if f.profile != "" {
+		file, err := os.Create(f.profile)
+		if err != nil {
+			return false, usageError{fmt.Errorf("--profile: %w", err)}
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		job.Profile = file
+	}
 	if slices.Contains(slices.Concat(job.Data.Train, job.Data.Val.Files), "-") {
 		hintTerminal(job.Stdin, cmd.ErrOrStderr())
 	}
@@ -142,7 +151,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 		return started, fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
 	}
 	if err != nil {
-		return started, err
+		return started, outOfMemory(cmd, be, loaded, err)
 	}
 	for _, c := range changed {
 		if namesText(c.Key) { // training has found it to be the same text by now

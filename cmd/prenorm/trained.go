@@ -68,7 +68,7 @@ func (r *runFlags) override(cmd *cobra.Command, run *configs.Run) {
 // load puts the weights on the device.
 func (t *trained) load(saved *checkpoint.Loaded, notes io.Writer) error {
 	var err error
-	if t.be, err = openBackend(t.run.Device, t.run.Workers, notes); err != nil {
+	if t.be, err = openSettled(t.run.Device, t.run.Options(), notes); err != nil {
 		return err
 	}
 	if t.weights, err = model.NewWeights(t.be, t.run.Model); err == nil {

@@ -136,6 +136,88 @@ func BenchmarkElements(b *testing.B) {
 	}
 }
 
+// step is one call of a sequence, on views that have their memory.
+type step struct {
+	call    kernels.Call
+	out, in []kernels.View
+}
+
+// benchmarkSteps runs calls one after the other with 1 and 2 workers.
+func benchmarkSteps(b *testing.B, name string, steps ...step) {
+	for workers := 1; workers <= 2; workers++ {
+		b.Run(fmt.Sprintf("%s/%dworkers", name, workers), func(b *testing.B) {
+			be := New(workers)
+			defer func() { _ = be.Close() }()
+			var all []kernels.Launch
+			for _, s := range steps {
+				a := kernels.Args{Out: s.out, In: s.in}
+				n, err := be.Workspace(s.call, a)
+				if err != nil {
+					b.Fatal(err)
+				}
+				a.Work = kernels.View{Shape: []int{n}, DType: kernels.I8, Host: garbage(n)}
+				run, err := be.Bind(s.call, a)
+				if err != nil {
+					b.Fatal(err)
+				}
+				all = append(all, run)
+			}
+			for b.Loop() {
+				for _, run := range all {
+					if err := run(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkFusedProduct times linear layers with a bias and a residual against the three calls that a layer would take otherwise.
+func BenchmarkFusedProduct(b *testing.B) {
+	r := source()
+	for _, s := range [][3]int{{2048, 128, 128}, {2048, 128, 352}, {2048, 768, 768}, {1, 1024, 128}} {
+		m, n, k := s[0], s[1], s[2]
+		x, w, bias, residual := floats(r, m, k), floats(r, n, k), floats(r, n), floats(r, m, n)
+		y, z := floats(r, m, n), floats(r, m, n)
+		v := func(views ...kernels.View) []kernels.View { return views }
+		b.Run(fmt.Sprintf("%dx%dx%d", m, n, k), func(b *testing.B) {
+			benchmarkSteps(b, "fused", step{kernels.MatMul{TransB: true, Bias: true, Residual: true}, v(y), v(x, w, bias, residual)})
+			benchmarkSteps(b, "accumulated", step{kernels.MatMul{TransB: true, Bias: true, Accumulate: true}, v(residual), v(x, w, bias)})
+			benchmarkSteps(b, "separate", step{kernels.MatMul{TransB: true}, v(y), v(x, w)}, step{kernels.AddBias{}, v(z), v(y, bias)}, step{kernels.Add{}, v(y), v(z, residual)})
+		})
+	}
+}
+
+// BenchmarkFusedNorm times norms of sums, and gradients added to others, against the two calls.
+func BenchmarkFusedNorm(b *testing.B) {
+	r := source()
+	v := func(views ...kernels.View) []kernels.View { return views }
+	rms, layer := kernels.RMSNorm{Eps: 1e-5}, kernels.LayerNorm{Eps: 1e-5}
+	for _, width := range []int{128, 768} {
+		m := func() kernels.View { return floats(r, 2048, width) }
+		x, past, y, z, dy, gain, bias, dgain, dbias := m(), m(), m(), m(), m(), floats(r, width), floats(r, width), floats(r, width), floats(r, width)
+		b.Run(fmt.Sprint(width), func(b *testing.B) {
+			benchmarkSteps(b, "rms/fused", step{kernels.AddRMSNorm(rms), v(y, z), v(x, past, gain)})
+			benchmarkSteps(b, "rms/separate", step{kernels.Add{}, v(z), v(x, past)}, step{rms, v(y), v(z, gain)})
+			benchmarkSteps(b, "rmsGrad/fused", step{kernels.AddRMSNormGrad(rms), v(y, dgain), v(x, gain, dy, past)})
+			benchmarkSteps(b, "rmsGrad/separate", step{kernels.RMSNormGrad(rms), v(y, dgain), v(x, gain, dy)}, step{kernels.Add{}, v(y), v(y, past)})
+			benchmarkSteps(b, "layer/fused", step{kernels.AddLayerNorm(layer), v(y, z), v(x, past, gain, bias)})
+			benchmarkSteps(b, "layer/separate", step{kernels.Add{}, v(z), v(x, past)}, step{layer, v(y), v(z, gain, bias)})
+			benchmarkSteps(b, "layerGrad/fused", step{kernels.AddLayerNormGrad(layer), v(y, dgain, dbias), v(x, gain, bias, dy, past)})
+			benchmarkSteps(b, "layerGrad/separate", step{kernels.LayerNormGrad(layer), v(y, dgain, dbias), v(x, gain, bias, dy)}, step{kernels.Add{}, v(y), v(y, past)})
+		})
+	}
+}
+
+// BenchmarkConvert times both directions.
+func BenchmarkConvert(b *testing.B) {
+	const n = 1 << 20
+	wide, narrow := floats(source(), n), kernels.HostView(make([]uint16, n), n)
+	benchmarkSteps(b, "narrow", step{kernels.Convert{}, []kernels.View{narrow}, []kernels.View{wide}})
+	benchmarkSteps(b, "widen", step{kernels.Convert{}, []kernels.View{wide}, []kernels.View{narrow}})
+}
+
 // BenchmarkTile times each tier's largest tile on operands in the first cache: the most that a product can reach.
 func BenchmarkTile(b *testing.B) {
 	r := source()
@@ -150,7 +232,7 @@ func BenchmarkTile(b *testing.B) {
 				}
 				for b.Loop() {
 					for range 100 {
-						tiles[level.rows](k, &x[0], lda, &w[0], level.cols, &c[0], level.cols, level.cols, 0)
+						tiles[level.rows](k, &x[0], lda, &w[0], level.cols, &c[0], level.cols, level.cols, nil, nil, nil, 0)
 					}
 				}
 				b.ReportMetric(float64(100*2*level.rows*level.cols*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")

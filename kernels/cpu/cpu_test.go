@@ -45,7 +45,9 @@ func TestRefusals(t *testing.T) {
 	x := kernels.HostView(make([]float32, 6), 2, 3)
 	w := kernels.HostView(make([]float32, 3), 3)
 	d := kernels.HostView(make([]float64, 6), 2, 3)
+	h := kernels.HostView(make([]uint16, 6), 2, 3)
 	out := kernels.HostView(make([]float32, 6), 2, 3)
+	square := kernels.HostView(make([]float32, 4), 2, 2)
 	product := func() kernels.Args {
 		tall := kernels.HostView(make([]float32, 21), 7, 3)
 		return kernels.Args{Out: []kernels.View{kernels.HostView(make([]float32, 14), 7, 2)}, In: []kernels.View{tall, out}}
@@ -56,6 +58,8 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{kernels.Add{}, kernels.Args{Out: []kernels.View{d}, In: []kernels.View{d, d}}, "ref backend serves f64"},
+		{kernels.Scale{}, kernels.Args{Out: []kernels.View{h}, In: []kernels.View{h}}, "computes in f32 only"},
+		{kernels.MatMul{Residual: true}, kernels.Args{Out: []kernels.View{out}, In: []kernels.View{square, x, out}}, "shares memory with input 2"},
 		{&kernels.Add{}, kernels.Args{Out: []kernels.View{out}, In: []kernels.View{x, x}}, "as *kernels.Add"},
 		{nil, kernels.Args{}, "no call"},
 		{kernels.MatMul{TransB: true}, product(), "ask Workspace"},

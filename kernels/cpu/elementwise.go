@@ -12,6 +12,7 @@ func init() {
 	enterPlain(bindScale)
 	enter(planSoftcap, bindSoftcap)
 	enterPlain(bindAddBias)
+	enterPlain(bindConvert)
 	enter(planFill, bindFill)
 }
 
@@ -69,6 +70,23 @@ func bindAddBias(b *Backend, _ kernels.AddBias, a kernels.Args) kernels.Launch {
 	}))
 }
 
+func bindConvert(b *Backend, _ kernels.Convert, a kernels.Args) kernels.Launch {
+	out, in := a.Out[0], a.In[0]
+	var convert func(lo, hi int)
+	switch {
+	case out.DType == in.DType:
+		size := in.DType.Size()
+		convert = func(lo, hi int) { copy(out.Host[lo*size:hi*size], in.Host[lo*size:hi*size]) }
+	case out.DType == kernels.BF16:
+		y, x := out.BF16(), in.F32()
+		convert = func(lo, hi int) { b.tier.narrow(y[lo:hi], x[lo:hi]) }
+	default:
+		y, x := out.F32(), in.BF16()
+		convert = func(lo, hi int) { b.tier.widen(y[lo:hi], x[lo:hi]) }
+	}
+	return b.run1(spans(in.Len(), nsElem, convert))
+}
+
 // planFill wants the value to be one that the type holds.
 func planFill(c kernels.Fill, a kernels.Args, _ *scratch) (none, error) {
 	var limit float64
@@ -97,7 +115,7 @@ func bindFill(b *Backend, c kernels.Fill, a kernels.Args, _ none) kernels.Launch
 	case kernels.I8:
 		return b.run1(fill(v.I8(), int8(c.Value)))
 	case kernels.BF16:
-		return b.run1(fill(v.BF16(), bfloat16(float32(c.Value))))
+		return b.run1(fill(v.BF16(), kernels.ToBF16(float32(c.Value))))
 	}
 	return b.run1(fill(v.F32(), float32(c.Value)))
 }
@@ -109,13 +127,4 @@ func fill[E any](x []E, v E) *loop {
 			x[i] = v
 		}
 	})
-}
-
-// bfloat16 rounds to the nearest, ties to even.
-func bfloat16(v float32) uint16 {
-	bits := math.Float32bits(v)
-	if v != v {
-		return uint16(bits>>16) | 0x40
-	}
-	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }

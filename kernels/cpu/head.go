@@ -58,7 +58,7 @@ func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float
 	w, ready := p.w.ready(b.tier, a.In[1].F32(), false)
 	h.ready = ready
 	h.multiply = h.tasks(p.chunk, p.vocab, p.width, func(i0, i1, j0, j1 int) {
-		h.productAt(i0, i1, j0, j1, p.width, h.rowsA(x[h.row0*p.width:], p.width), w, h.logits, pitch(p.vocab), false)
+		h.productAt(i0, i1, j0, j1, p.width, h.rowsA(x[h.row0*p.width:], p.width), w, h.logits, pitch(p.vocab), false, nil)
 	})
 	per := max(1, 4096/max(p.vocab, 1)) // rows of a task
 	h.rows = newLoop(blocks(p.chunk, per), nsExp*float64(per*p.vocab), func(t int) {

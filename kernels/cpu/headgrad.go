@@ -42,7 +42,7 @@ func (h *head) gradX(w factor, dx []float32) *loop {
 	ld := pitch(h.vocab)
 	return h.tasks(h.chunk, h.width, h.vocab, func(i0, i1, j0, j1 int) {
 		y := dx[h.row0*h.width:]
-		h.productAt(i0, i1, j0, j1, h.vocab, h.rowsA(h.logits, ld), w, y, h.width, false)
+		h.productAt(i0, i1, j0, j1, h.vocab, h.rowsA(h.logits, ld), w, y, h.width, false, nil)
 		for i := i0; i < i1; i++ {
 			if h.targets[h.row0+i] < 0 { // zero even if W is not finite
 				clear(y[i*h.width:][j0:j1])
@@ -75,6 +75,6 @@ func (h *head) gradW(x factor, dw []float32) *loop {
 	columns := blocks(h.width, tn)
 	return newLoop(blocks(h.vocab, tm)*columns, nsFLOP*2*float64(tm*tn*h.chunk), func(t int) {
 		i, j := t/columns*tm, t%columns*tn
-		h.productAt(i, min(i+tm, h.vocab), j, min(j+tn, h.width), h.held(), h.columnsA(h.logits, pitch(h.vocab)), x, dw, h.width, h.row0 > 0)
+		h.productAt(i, min(i+tm, h.vocab), j, min(j+tn, h.width), h.held(), h.columnsA(h.logits, pitch(h.vocab)), x, dw, h.width, h.row0 > 0, nil)
 	})
 }

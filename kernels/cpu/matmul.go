@@ -111,13 +111,13 @@ func (t *tier) taskSize(m, n int) (tm, tn int) {
 	return tm, tn
 }
 
-// productLoop is the loop of C[m,n] = A B over its tasks.
-func (t *tier) productLoop(m, n, k int, a, b factor, c []float32, ldc int, accumulate bool) *loop {
+// productLoop is the loop of C[m,n] = A B over its tasks, each of which finishes its part.
+func (t *tier) productLoop(m, n, k int, a, b factor, c []float32, accumulate bool, e *epilogue) *loop {
 	tm, tn := t.taskSize(m, n)
 	cols := blocks(n, tn)
 	return newLoop(blocks(m, tm)*cols, nsFLOP*2*float64(min(tm, m)*min(tn, n)*k), func(task int) {
 		i, j := task/cols*tm, task%cols*tn
-		t.productAt(i, min(i+tm, m), j, min(j+tn, n), k, a, b, c, ldc, accumulate)
+		t.productAt(i, min(i+tm, m), j, min(j+tn, n), k, a, b, c, n, accumulate, e)
 	})
 }
 
@@ -125,25 +125,27 @@ func (t *tier) productLoop(m, n, k int, a, b factor, c []float32, ldc int, accum
 // cost more than multiplying.
 const dotRows = 4
 
-// dotsLoop is the loop of y[m,n] = x[m,k] w[n,k]ᵀ over blocks of rows of w, each read once from memory.
-func (t *tier) dotsLoop(m, n, k int, x, w, y []float32, accumulate bool) *loop {
+// dotsLoop is the loop of y[m,n] = x[m,k] w[n,k]ᵀ over blocks of rows of w, each read once from memory, with an epilogue unless that is nil.
+func (t *tier) dotsLoop(m, n, k int, x, w, y []float32, accumulate bool, e *epilogue) *loop {
 	per := max(8, min(64, blocks(n, 64)*8))
 	add := 0
 	if accumulate {
 		add = 1
 	}
+	sums := e.sums(y)
 	return newLoop(blocks(n, per), nsFLOP*10*float64(m*per*k), func(task int) {
 		j := task * per
 		rows := min(per, n-j)
 		for i := range m {
 			if k == 0 {
 				for r := range rows {
-					put(y, i*n+j+r, 0, add)
+					put(sums, i*n+j+r, 0, add)
 				}
 				continue
 			}
-			t.dots(&y[i*n+j], &x[i*k], &w[j*k], k, k, rows, add)
+			t.dots(&sums[i*n+j], &x[i*k], &w[j*k], k, k, rows, add)
 		}
+		e.finish(t, y, 0, m, j, j+rows)
 	})
 }
 
@@ -151,6 +153,7 @@ type matmulPlan struct {
 	m, n, k int
 	dots    bool
 	a, b    operand
+	partial []float32 // of the epilogue
 }
 
 func planMatMul(c kernels.MatMul, a kernels.Args, s *scratch) (p matmulPlan, err error) {
@@ -160,17 +163,39 @@ func planMatMul(c kernels.MatMul, a kernels.Args, s *scratch) (p matmulPlan, err
 		p.a = planA(p.m, p.n, p.k, c.TransA, s)
 		p.b = planB(p.m, p.n, p.k, !c.TransB, s)
 	}
+	if c.Bias && c.Accumulate && (p.dots || p.k == 0 || p.k > blockK) { // tiles of one block hold their sums themselves
+		p.partial = s.f32(p.m * p.n)
+	}
 	return p, nil
+}
+
+// epilogue is what a call does to its product, nil for nothing.
+func (p matmulPlan) epilogue(c kernels.MatMul, a kernels.Args) *epilogue {
+	if !c.Bias && !c.Residual {
+		return nil
+	}
+	e := &epilogue{n: p.n, partial: p.partial}
+	if c.Bias {
+		e.bias = a.In[2].F32()
+	}
+	if c.Residual {
+		e.residual = a.In[len(a.In)-1].F32()
+	}
+	if c.Accumulate { // after the bias
+		e.residual = a.Out[0].F32()
+	}
+	return e
 }
 
 func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kernels.Launch {
 	t, x, w, y := b.tier, a.In[0].F32(), a.In[1].F32(), a.Out[0].F32()
+	e, accumulate := p.epilogue(c, a), c.Accumulate && !c.Bias
 	if p.dots {
-		return b.run1(t.dotsLoop(p.m, p.n, p.k, x, w, y, c.Accumulate))
+		return b.run1(t.dotsLoop(p.m, p.n, p.k, x, w, y, accumulate, e))
 	}
 	fa, packA := p.a.ready(t, x, true)
 	fb, packB := p.b.ready(t, w, false)
-	multiply := t.productLoop(p.m, p.n, p.k, fa, fb, y, p.n, c.Accumulate)
+	multiply := t.productLoop(p.m, p.n, p.k, fa, fb, y, accumulate, e)
 	return func() error {
 		if packA != nil {
 			b.pool.run(packA)

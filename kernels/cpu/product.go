@@ -81,31 +81,88 @@ func (f factor) past(i int) factor {
 	return f
 }
 
-// product is C[m,n] = A B, or C += with accumulate, over k terms. ldc is the distance between rows of C.
-func (t *tier) product(m, n, k int, a, b factor, c []float32, ldc int, accumulate bool) {
-	t.productAt(0, m, 0, n, k, a, b, c, ldc, accumulate)
+// epilogue is what is added to a finished product C[m,n] where its last block of K is: C + bias + residual, in this order.
+type epilogue struct {
+	bias     []float32 // [n], added to every row; nil = none
+	residual []float32 // [m,n]; nil = none
+	partial  []float32 // [m,n], where sums are until they are finished, because the residual lies in C; nil = in C itself
+	n        int
 }
 
-// productAt is the part of a product in rows i0 … i1-1 and columns j0 … j1-1; i0 and j0 are the first of a panel. c is the whole C.
-func (t *tier) productAt(i0, i1, j0, j1, k int, a, b factor, c []float32, ldc int, accumulate bool) {
-	if k == 0 && !accumulate {
-		for i := i0; i < i1; i++ {
-			clear(c[i*ldc+j0 : i*ldc+j1])
+// operands are the bias from column j on and the residual from element i, j on.
+func (e *epilogue) operands(i, j int) (bias, residual *float32) {
+	if e.bias != nil {
+		bias = &e.bias[j]
+	}
+	if e.residual != nil {
+		residual = &e.residual[i*e.n+j]
+	}
+	return bias, residual
+}
+
+// finish does what tiles do to rows i0 … i1-1 and columns j0 … j1-1 of C, on sums that something else has put where [epilogue.sums] says.
+func (e *epilogue) finish(t *tier, c []float32, i0, i1, j0, j1 int) {
+	if e == nil {
+		return
+	}
+	for i := i0; i < i1; i++ {
+		from, to := i*e.n+j0, i*e.n+j1
+		sum := e.sums(c)[from:to]
+		if e.bias != nil {
+			t.add(sum, sum, e.bias[j0:j1])
 		}
+		if e.residual != nil {
+			t.add(c[from:to], sum, e.residual[from:to])
+		}
+	}
+}
+
+// sums is where the sums of C are until they are finished.
+func (e *epilogue) sums(c []float32) []float32 {
+	if e == nil || e.partial == nil {
+		return c
+	}
+	return e.partial
+}
+
+// product is C[m,n] = A B, or C += with accumulate, over k terms. ldc is the distance between rows of C.
+func (t *tier) product(m, n, k int, a, b factor, c []float32, ldc int, accumulate bool) {
+	t.productAt(0, m, 0, n, k, a, b, c, ldc, accumulate, nil)
+}
+
+// productAt is the part of a product in rows i0 … i1-1 and columns j0 … j1-1, which start panels, with an epilogue unless that is nil. c is the
+// whole C; with an epilogue its rows are n apart.
+func (t *tier) productAt(i0, i1, j0, j1, k int, a, b factor, c []float32, ldc int, accumulate bool, e *epilogue) {
+	sums := e.sums(c)
+	if k == 0 {
+		for i := i0; i < i1 && !accumulate; i++ {
+			clear(sums[i*ldc+j0 : i*ldc+j1])
+		}
+		e.finish(t, c, i0, i1, j0, j1)
 	}
 	tiles := t.inColumns
 	if a.inRows {
 		tiles = t.inRows
 	}
 	for p := 0; p*blockK < k; p++ {
-		depth, add := min(blockK, k-p*blockK), 0
-		if accumulate || p > 0 {
-			add = 1
+		depth, add, last := min(blockK, k-p*blockK), accumulate || p > 0, e != nil && (p+1)*blockK >= k
+		to := sums
+		if last {
+			to = c
 		}
 		for j := j0; j < j1; j += t.cols {
 			y, n := &b.x[j/t.cols*b.panel+p*b.block], min(t.cols, j1-j)
 			for i := i0; i < i1; i += t.rows {
-				tiles[min(t.rows, i1-i)](depth, &a.x[i/t.rows*a.panel+p*a.block], a.ld, y, b.ld, &c[i*ldc+j], ldc, n, add)
+				var from, bias, residual *float32
+				ldr := 0
+				if add {
+					from = &sums[i*ldc+j]
+				}
+				if last {
+					bias, residual = e.operands(i, j)
+					ldr = e.n
+				}
+				tiles[min(t.rows, i1-i)](depth, &a.x[i/t.rows*a.panel+p*a.block], a.ld, y, b.ld, &to[i*ldc+j], ldc, n, from, bias, residual, ldr)
 			}
 		}
 	}

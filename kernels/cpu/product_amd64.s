@@ -4,37 +4,47 @@
 
 #include "textflag.h"
 
-// func tile512Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows1(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows1(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       b+24(FP), DX
-	MOVQ       ldb+32(FP), BX
-	SHLQ       $0x02, BX
-	LEAQ       (DX)(BX*8), SI
-	LEAQ       (BX)(BX*2), DI
-	MOVQ       n+56(FP), R8
-	MOVQ       $-1, R9
-	BZHIQ      R8, R9, R9
-	KMOVW      R9, K1
-	MOVQ       $-1, R9
-	BZHIQ      R8, R9, R9
-	SHRQ       $0x10, R9
-	KMOVW      R9, K2
-	MOVQ       AX, R8
-	ANDQ       $0x03, R8
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   b+24(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (DX)(BX*8), SI
+	LEAQ   (BX)(BX*2), DI
+	MOVQ   n+56(FP), R8
+	MOVQ   $-1, R9
+	BZHIQ  R8, R9, R9
+	KMOVW  R9, K1
+	MOVQ   $-1, R9
+	BZHIQ  R8, R9, R9
+	SHRQ   $0x10, R9
+	KMOVW  R9, K2
+	MOVQ   AX, R8
+	ANDQ   $0x03, R8
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (SI)
@@ -85,11 +95,31 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z2
+	VADDPS    Z2, Z1, Z1
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -103,38 +133,48 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns1(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns1(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -185,11 +225,31 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(AX), K2, Z2
+	VADDPS    Z2, Z1, Z1
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -203,9 +263,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows2(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows2(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -214,31 +274,44 @@ TEXT ·tile512Rows2(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       b+24(FP), BX
-	MOVQ       ldb+32(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(SI*8), DI
-	LEAQ       (SI)(SI*2), R8
-	MOVQ       n+56(FP), R9
-	MOVQ       $-1, R10
-	BZHIQ      R9, R10, R10
-	KMOVW      R10, K1
-	MOVQ       $-1, R10
-	BZHIQ      R9, R10, R10
-	SHRQ       $0x10, R10
-	KMOVW      R10, K2
-	MOVQ       AX, R9
-	ANDQ       $0x03, R9
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   b+24(FP), BX
+	MOVQ   ldb+32(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(SI*8), DI
+	LEAQ   (SI)(SI*2), R8
+	MOVQ   n+56(FP), R9
+	MOVQ   $-1, R10
+	BZHIQ  R9, R10, R10
+	KMOVW  R10, K1
+	MOVQ   $-1, R10
+	BZHIQ  R9, R10, R10
+	SHRQ   $0x10, R10
+	KMOVW  R10, K2
+	MOVQ   AX, R9
+	ANDQ   $0x03, R9
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (DI)
@@ -299,11 +372,36 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z4
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z4, Z3, Z3
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -323,9 +421,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns2(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns2(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -334,32 +432,45 @@ TEXT ·tile512Columns2(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -420,11 +531,36 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(AX), K2, Z4
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z4, Z3, Z3
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -444,9 +580,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows3(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows3(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -458,33 +594,49 @@ TEXT ·tile512Rows3(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       b+24(FP), BX
-	MOVQ       ldb+32(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(SI*8), DI
-	LEAQ       (SI)(SI*2), R8
-	MOVQ       n+56(FP), R9
-	MOVQ       $-1, R10
-	BZHIQ      R9, R10, R10
-	KMOVW      R10, K1
-	MOVQ       $-1, R10
-	BZHIQ      R9, R10, R10
-	SHRQ       $0x10, R10
-	KMOVW      R10, K2
-	MOVQ       AX, R9
-	ANDQ       $0x03, R9
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   b+24(FP), BX
+	MOVQ   ldb+32(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(SI*8), DI
+	LEAQ   (SI)(SI*2), R8
+	MOVQ   n+56(FP), R9
+	MOVQ   $-1, R10
+	BZHIQ  R9, R10, R10
+	KMOVW  R10, K1
+	MOVQ   $-1, R10
+	BZHIQ  R9, R10, R10
+	SHRQ   $0x10, R10
+	KMOVW  R10, K2
+	MOVQ   AX, R9
+	ANDQ   $0x03, R9
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (DI)
@@ -555,11 +707,41 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z6, Z3, Z3
+	VADDPS    Z6, Z5, Z5
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -585,9 +767,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns3(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns3(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -599,34 +781,50 @@ TEXT ·tile512Columns3(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -697,11 +895,41 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z6, Z3, Z3
+	VADDPS    Z6, Z5, Z5
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -727,9 +955,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows4(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows4(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -744,36 +972,55 @@ TEXT ·tile512Rows4(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -854,11 +1101,46 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z8, Z4, Z4
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z1, Z1
+	VADDPS    Z8, Z3, Z3
+	VADDPS    Z8, Z5, Z5
+	VADDPS    Z8, Z7, Z7
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -890,9 +1172,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns4(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns4(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -907,36 +1189,55 @@ TEXT ·tile512Columns4(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -1017,11 +1318,46 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z8, Z4, Z4
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z1, Z1
+	VADDPS    Z8, Z3, Z3
+	VADDPS    Z8, Z5, Z5
+	VADDPS    Z8, Z7, Z7
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -1053,9 +1389,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows5(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows5(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1073,39 +1409,61 @@ TEXT ·tile512Rows5(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	MOVQ       b+24(FP), DI
-	MOVQ       ldb+32(FP), R8
-	SHLQ       $0x02, R8
-	LEAQ       (DI)(R8*8), R9
-	LEAQ       (R8)(R8*2), R10
-	MOVQ       n+56(FP), R11
-	MOVQ       $-1, R12
-	BZHIQ      R11, R12, R12
-	KMOVW      R12, K1
-	MOVQ       $-1, R12
-	BZHIQ      R11, R12, R12
-	SHRQ       $0x10, R12
-	KMOVW      R12, K2
-	MOVQ       AX, R11
-	ANDQ       $0x03, R11
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	MOVQ   b+24(FP), DI
+	MOVQ   ldb+32(FP), R8
+	SHLQ   $0x02, R8
+	LEAQ   (DI)(R8*8), R9
+	LEAQ   (R8)(R8*2), R10
+	MOVQ   n+56(FP), R11
+	MOVQ   $-1, R12
+	BZHIQ  R11, R12, R12
+	KMOVW  R12, K1
+	MOVQ   $-1, R12
+	BZHIQ  R11, R12, R12
+	SHRQ   $0x10, R12
+	KMOVW  R12, K2
+	MOVQ   AX, R11
+	ANDQ   $0x03, R11
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R9)
@@ -1198,11 +1556,51 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z10, Z6, Z6
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z1, Z1
+	VADDPS    Z10, Z3, Z3
+	VADDPS    Z10, Z5, Z5
+	VADDPS    Z10, Z7, Z7
+	VADDPS    Z10, Z9, Z9
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -1240,9 +1638,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns5(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns5(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1260,38 +1658,60 @@ TEXT ·tile512Columns5(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -1382,11 +1802,51 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z10, Z6, Z6
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z1, Z1
+	VADDPS    Z10, Z3, Z3
+	VADDPS    Z10, Z5, Z5
+	VADDPS    Z10, Z7, Z7
+	VADDPS    Z10, Z9, Z9
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -1424,9 +1884,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows6(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows6(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1447,41 +1907,66 @@ TEXT ·tile512Rows6(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	MOVQ       b+24(FP), DI
-	MOVQ       ldb+32(FP), R8
-	SHLQ       $0x02, R8
-	LEAQ       (DI)(R8*8), R9
-	LEAQ       (R8)(R8*2), R10
-	MOVQ       n+56(FP), R11
-	MOVQ       $-1, R12
-	BZHIQ      R11, R12, R12
-	KMOVW      R12, K1
-	MOVQ       $-1, R12
-	BZHIQ      R11, R12, R12
-	SHRQ       $0x10, R12
-	KMOVW      R12, K2
-	MOVQ       AX, R11
-	ANDQ       $0x03, R11
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	MOVQ   b+24(FP), DI
+	MOVQ   ldb+32(FP), R8
+	SHLQ   $0x02, R8
+	LEAQ   (DI)(R8*8), R9
+	LEAQ   (R8)(R8*2), R10
+	MOVQ   n+56(FP), R11
+	MOVQ   $-1, R12
+	BZHIQ  R11, R12, R12
+	KMOVW  R12, K1
+	MOVQ   $-1, R12
+	BZHIQ  R11, R12, R12
+	SHRQ   $0x10, R12
+	KMOVW  R12, K2
+	MOVQ   AX, R11
+	ANDQ   $0x03, R11
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R9)
@@ -1584,11 +2069,56 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z8, Z8
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z9, Z9
+	VADDPS    Z12, Z11, Z11
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -1632,9 +2162,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns6(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns6(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1655,40 +2185,65 @@ TEXT ·tile512Columns6(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -1789,11 +2344,56 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z8, Z8
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z9, Z9
+	VADDPS    Z12, Z11, Z11
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -1837,9 +2437,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows7(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows7(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1863,43 +2463,71 @@ TEXT ·tile512Rows7(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	MOVQ       b+24(FP), DI
-	MOVQ       ldb+32(FP), R8
-	SHLQ       $0x02, R8
-	LEAQ       (DI)(R8*8), R9
-	LEAQ       (R8)(R8*2), R10
-	MOVQ       n+56(FP), R11
-	MOVQ       $-1, R12
-	BZHIQ      R11, R12, R12
-	KMOVW      R12, K1
-	MOVQ       $-1, R12
-	BZHIQ      R11, R12, R12
-	SHRQ       $0x10, R12
-	KMOVW      R12, K2
-	MOVQ       AX, R11
-	ANDQ       $0x03, R11
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	MOVQ   b+24(FP), DI
+	MOVQ   ldb+32(FP), R8
+	SHLQ   $0x02, R8
+	LEAQ   (DI)(R8*8), R9
+	LEAQ   (R8)(R8*2), R10
+	MOVQ   n+56(FP), R11
+	MOVQ   $-1, R12
+	BZHIQ  R11, R12, R12
+	KMOVW  R12, K1
+	MOVQ   $-1, R12
+	BZHIQ  R11, R12, R12
+	SHRQ   $0x10, R12
+	KMOVW  R12, K2
+	MOVQ   AX, R11
+	ANDQ   $0x03, R11
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R9)
@@ -2012,11 +2640,61 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z14, Z4, Z4
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z14, Z8, Z8
+	VADDPS    Z14, Z10, Z10
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z1, Z1
+	VADDPS    Z14, Z3, Z3
+	VADDPS    Z14, Z5, Z5
+	VADDPS    Z14, Z7, Z7
+	VADDPS    Z14, Z9, Z9
+	VADDPS    Z14, Z11, Z11
+	VADDPS    Z14, Z13, Z13
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -2066,9 +2744,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns7(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns7(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -2092,42 +2770,70 @@ TEXT ·tile512Columns7(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -2238,11 +2944,61 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z14, Z4, Z4
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z14, Z8, Z8
+	VADDPS    Z14, Z10, Z10
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z1, Z1
+	VADDPS    Z14, Z3, Z3
+	VADDPS    Z14, Z5, Z5
+	VADDPS    Z14, Z7, Z7
+	VADDPS    Z14, Z9, Z9
+	VADDPS    Z14, Z11, Z11
+	VADDPS    Z14, Z13, Z13
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -2292,9 +3048,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows8(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows8(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -2321,45 +3077,76 @@ TEXT ·tile512Rows8(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	MOVQ       b+24(FP), DI
-	MOVQ       ldb+32(FP), R8
-	SHLQ       $0x02, R8
-	LEAQ       (DI)(R8*8), R9
-	LEAQ       (R8)(R8*2), R10
-	MOVQ       n+56(FP), R11
-	MOVQ       $-1, R12
-	BZHIQ      R11, R12, R12
-	KMOVW      R12, K1
-	MOVQ       $-1, R12
-	BZHIQ      R11, R12, R12
-	SHRQ       $0x10, R12
-	KMOVW      R12, K2
-	MOVQ       AX, R11
-	ANDQ       $0x03, R11
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	MOVQ   b+24(FP), DI
+	MOVQ   ldb+32(FP), R8
+	SHLQ   $0x02, R8
+	LEAQ   (DI)(R8*8), R9
+	LEAQ   (R8)(R8*2), R10
+	MOVQ   n+56(FP), R11
+	MOVQ   $-1, R12
+	BZHIQ  R11, R12, R12
+	KMOVW  R12, K1
+	MOVQ   $-1, R12
+	BZHIQ  R11, R12, R12
+	SHRQ   $0x10, R12
+	KMOVW  R12, K2
+	MOVQ   AX, R11
+	ANDQ   $0x03, R11
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R9)
@@ -2482,11 +3269,66 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z0, Z0
+	VADDPS    Z16, Z2, Z2
+	VADDPS    Z16, Z4, Z4
+	VADDPS    Z16, Z6, Z6
+	VADDPS    Z16, Z8, Z8
+	VADDPS    Z16, Z10, Z10
+	VADDPS    Z16, Z12, Z12
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z1, Z1
+	VADDPS    Z16, Z3, Z3
+	VADDPS    Z16, Z5, Z5
+	VADDPS    Z16, Z7, Z7
+	VADDPS    Z16, Z9, Z9
+	VADDPS    Z16, Z11, Z11
+	VADDPS    Z16, Z13, Z13
+	VADDPS    Z16, Z15, Z15
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -2542,9 +3384,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns8(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns8(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -2571,44 +3413,75 @@ TEXT ·tile512Columns8(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -2729,11 +3602,66 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z0, Z0
+	VADDPS    Z16, Z2, Z2
+	VADDPS    Z16, Z4, Z4
+	VADDPS    Z16, Z6, Z6
+	VADDPS    Z16, Z8, Z8
+	VADDPS    Z16, Z10, Z10
+	VADDPS    Z16, Z12, Z12
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z1, Z1
+	VADDPS    Z16, Z3, Z3
+	VADDPS    Z16, Z5, Z5
+	VADDPS    Z16, Z7, Z7
+	VADDPS    Z16, Z9, Z9
+	VADDPS    Z16, Z11, Z11
+	VADDPS    Z16, Z13, Z13
+	VADDPS    Z16, Z15, Z15
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -2789,9 +3717,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows9(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows9(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -2821,48 +3749,82 @@ TEXT ·tile512Rows9(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	LEAQ       (SI)(DX*4), DI
-	MOVQ       b+24(FP), R8
-	MOVQ       ldb+32(FP), R9
-	SHLQ       $0x02, R9
-	LEAQ       (R8)(R9*8), R10
-	LEAQ       (R9)(R9*2), R11
-	MOVQ       n+56(FP), R12
-	MOVQ       $-1, R13
-	BZHIQ      R12, R13, R13
-	KMOVW      R13, K1
-	MOVQ       $-1, R13
-	BZHIQ      R12, R13, R13
-	SHRQ       $0x10, R13
-	KMOVW      R13, K2
-	MOVQ       AX, R12
-	ANDQ       $0x03, R12
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	LEAQ   (SI)(DX*4), DI
+	MOVQ   b+24(FP), R8
+	MOVQ   ldb+32(FP), R9
+	SHLQ   $0x02, R9
+	LEAQ   (R8)(R9*8), R10
+	LEAQ   (R9)(R9*2), R11
+	MOVQ   n+56(FP), R12
+	MOVQ   $-1, R13
+	BZHIQ  R12, R13, R13
+	KMOVW  R13, K1
+	MOVQ   $-1, R13
+	BZHIQ  R12, R13, R13
+	SHRQ   $0x10, R13
+	KMOVW  R13, K2
+	MOVQ   AX, R12
+	ANDQ   $0x03, R12
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R10)
@@ -2997,11 +3959,71 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, K1, Z16
+	VADDPS 64(AX), Z17, K2, Z17
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z0, Z0
+	VADDPS    Z18, Z2, Z2
+	VADDPS    Z18, Z4, Z4
+	VADDPS    Z18, Z6, Z6
+	VADDPS    Z18, Z8, Z8
+	VADDPS    Z18, Z10, Z10
+	VADDPS    Z18, Z12, Z12
+	VADDPS    Z18, Z14, Z14
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z1, Z1
+	VADDPS    Z18, Z3, Z3
+	VADDPS    Z18, Z5, Z5
+	VADDPS    Z18, Z7, Z7
+	VADDPS    Z18, Z9, Z9
+	VADDPS    Z18, Z11, Z11
+	VADDPS    Z18, Z13, Z13
+	VADDPS    Z18, Z15, Z15
+	VADDPS    Z18, Z17, Z17
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -3063,9 +4085,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns9(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns9(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -3095,46 +4117,80 @@ TEXT ·tile512Columns9(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -3265,11 +4321,71 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, K1, Z16
+	VADDPS 64(AX), Z17, K2, Z17
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z0, Z0
+	VADDPS    Z18, Z2, Z2
+	VADDPS    Z18, Z4, Z4
+	VADDPS    Z18, Z6, Z6
+	VADDPS    Z18, Z8, Z8
+	VADDPS    Z18, Z10, Z10
+	VADDPS    Z18, Z12, Z12
+	VADDPS    Z18, Z14, Z14
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z1, Z1
+	VADDPS    Z18, Z3, Z3
+	VADDPS    Z18, Z5, Z5
+	VADDPS    Z18, Z7, Z7
+	VADDPS    Z18, Z9, Z9
+	VADDPS    Z18, Z11, Z11
+	VADDPS    Z18, Z13, Z13
+	VADDPS    Z18, Z15, Z15
+	VADDPS    Z18, Z17, Z17
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -3331,9 +4447,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows10(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows10(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -3366,50 +4482,87 @@ TEXT ·tile512Rows10(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	LEAQ       (SI)(DX*4), DI
-	MOVQ       b+24(FP), R8
-	MOVQ       ldb+32(FP), R9
-	SHLQ       $0x02, R9
-	LEAQ       (R8)(R9*8), R10
-	LEAQ       (R9)(R9*2), R11
-	MOVQ       n+56(FP), R12
-	MOVQ       $-1, R13
-	BZHIQ      R12, R13, R13
-	KMOVW      R13, K1
-	MOVQ       $-1, R13
-	BZHIQ      R12, R13, R13
-	SHRQ       $0x10, R13
-	KMOVW      R13, K2
-	MOVQ       AX, R12
-	ANDQ       $0x03, R12
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	LEAQ   (SI)(DX*4), DI
+	MOVQ   b+24(FP), R8
+	MOVQ   ldb+32(FP), R9
+	SHLQ   $0x02, R9
+	LEAQ   (R8)(R9*8), R10
+	LEAQ   (R9)(R9*2), R11
+	MOVQ   n+56(FP), R12
+	MOVQ   $-1, R13
+	BZHIQ  R12, R13, R13
+	KMOVW  R13, K1
+	MOVQ   $-1, R13
+	BZHIQ  R12, R13, R13
+	SHRQ   $0x10, R13
+	KMOVW  R13, K2
+	MOVQ   AX, R12
+	ANDQ   $0x03, R12
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R10)
@@ -3554,11 +4707,76 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, K1, Z16
+	VADDPS 64(AX), Z17, K2, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, K1, Z18
+	VADDPS 64(AX), Z19, K2, Z19
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z0, Z0
+	VADDPS    Z20, Z2, Z2
+	VADDPS    Z20, Z4, Z4
+	VADDPS    Z20, Z6, Z6
+	VADDPS    Z20, Z8, Z8
+	VADDPS    Z20, Z10, Z10
+	VADDPS    Z20, Z12, Z12
+	VADDPS    Z20, Z14, Z14
+	VADDPS    Z20, Z16, Z16
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z1, Z1
+	VADDPS    Z20, Z3, Z3
+	VADDPS    Z20, Z5, Z5
+	VADDPS    Z20, Z7, Z7
+	VADDPS    Z20, Z9, Z9
+	VADDPS    Z20, Z11, Z11
+	VADDPS    Z20, Z13, Z13
+	VADDPS    Z20, Z15, Z15
+	VADDPS    Z20, Z17, Z17
+	VADDPS    Z20, Z19, Z19
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -3626,9 +4844,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns10(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns10(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -3661,48 +4879,85 @@ TEXT ·tile512Columns10(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -3843,11 +5098,76 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, K1, Z16
+	VADDPS 64(AX), Z17, K2, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, K1, Z18
+	VADDPS 64(AX), Z19, K2, Z19
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z0, Z0
+	VADDPS    Z20, Z2, Z2
+	VADDPS    Z20, Z4, Z4
+	VADDPS    Z20, Z6, Z6
+	VADDPS    Z20, Z8, Z8
+	VADDPS    Z20, Z10, Z10
+	VADDPS    Z20, Z12, Z12
+	VADDPS    Z20, Z14, Z14
+	VADDPS    Z20, Z16, Z16
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z1, Z1
+	VADDPS    Z20, Z3, Z3
+	VADDPS    Z20, Z5, Z5
+	VADDPS    Z20, Z7, Z7
+	VADDPS    Z20, Z9, Z9
+	VADDPS    Z20, Z11, Z11
+	VADDPS    Z20, Z13, Z13
+	VADDPS    Z20, Z15, Z15
+	VADDPS    Z20, Z17, Z17
+	VADDPS    Z20, Z19, Z19
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -3915,9 +5235,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows11(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows11(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -3953,52 +5273,92 @@ TEXT ·tile512Rows11(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	LEAQ       (SI)(DX*4), DI
-	MOVQ       b+24(FP), R8
-	MOVQ       ldb+32(FP), R9
-	SHLQ       $0x02, R9
-	LEAQ       (R8)(R9*8), R10
-	LEAQ       (R9)(R9*2), R11
-	MOVQ       n+56(FP), R12
-	MOVQ       $-1, R13
-	BZHIQ      R12, R13, R13
-	KMOVW      R13, K1
-	MOVQ       $-1, R13
-	BZHIQ      R12, R13, R13
-	SHRQ       $0x10, R13
-	KMOVW      R13, K2
-	MOVQ       AX, R12
-	ANDQ       $0x03, R12
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	LEAQ   (SI)(DX*4), DI
+	MOVQ   b+24(FP), R8
+	MOVQ   ldb+32(FP), R9
+	SHLQ   $0x02, R9
+	LEAQ   (R8)(R9*8), R10
+	LEAQ   (R9)(R9*2), R11
+	MOVQ   n+56(FP), R12
+	MOVQ   $-1, R13
+	BZHIQ  R12, R13, R13
+	KMOVW  R13, K1
+	MOVQ   $-1, R13
+	BZHIQ  R12, R13, R13
+	SHRQ   $0x10, R13
+	KMOVW  R13, K2
+	MOVQ   AX, R12
+	ANDQ   $0x03, R12
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R10)
@@ -4153,11 +5513,81 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, K1, Z16
+	VADDPS 64(AX), Z17, K2, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, K1, Z18
+	VADDPS 64(AX), Z19, K2, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, K1, Z20
+	VADDPS 64(AX), Z21, K2, Z21
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z0, Z0
+	VADDPS    Z22, Z2, Z2
+	VADDPS    Z22, Z4, Z4
+	VADDPS    Z22, Z6, Z6
+	VADDPS    Z22, Z8, Z8
+	VADDPS    Z22, Z10, Z10
+	VADDPS    Z22, Z12, Z12
+	VADDPS    Z22, Z14, Z14
+	VADDPS    Z22, Z16, Z16
+	VADDPS    Z22, Z18, Z18
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z1, Z1
+	VADDPS    Z22, Z3, Z3
+	VADDPS    Z22, Z5, Z5
+	VADDPS    Z22, Z7, Z7
+	VADDPS    Z22, Z9, Z9
+	VADDPS    Z22, Z11, Z11
+	VADDPS    Z22, Z13, Z13
+	VADDPS    Z22, Z15, Z15
+	VADDPS    Z22, Z17, Z17
+	VADDPS    Z22, Z19, Z19
+	VADDPS    Z22, Z21, Z21
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -4231,9 +5661,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns11(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns11(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -4269,50 +5699,90 @@ TEXT ·tile512Columns11(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -4463,11 +5933,81 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, K1, Z16
+	VADDPS 64(AX), Z17, K2, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, K1, Z18
+	VADDPS 64(AX), Z19, K2, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, K1, Z20
+	VADDPS 64(AX), Z21, K2, Z21
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z0, Z0
+	VADDPS    Z22, Z2, Z2
+	VADDPS    Z22, Z4, Z4
+	VADDPS    Z22, Z6, Z6
+	VADDPS    Z22, Z8, Z8
+	VADDPS    Z22, Z10, Z10
+	VADDPS    Z22, Z12, Z12
+	VADDPS    Z22, Z14, Z14
+	VADDPS    Z22, Z16, Z16
+	VADDPS    Z22, Z18, Z18
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z1, Z1
+	VADDPS    Z22, Z3, Z3
+	VADDPS    Z22, Z5, Z5
+	VADDPS    Z22, Z7, Z7
+	VADDPS    Z22, Z9, Z9
+	VADDPS    Z22, Z11, Z11
+	VADDPS    Z22, Z13, Z13
+	VADDPS    Z22, Z15, Z15
+	VADDPS    Z22, Z17, Z17
+	VADDPS    Z22, Z19, Z19
+	VADDPS    Z22, Z21, Z21
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -4541,9 +6081,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Rows12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows12(SB), NOSPLIT, $0-72
+TEXT ·tile512Rows12(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -4582,54 +6122,97 @@ TEXT ·tile512Rows12(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	LEAQ       (SI)(DX*4), DI
-	MOVQ       b+24(FP), R8
-	MOVQ       ldb+32(FP), R9
-	SHLQ       $0x02, R9
-	LEAQ       (R8)(R9*8), R10
-	LEAQ       (R9)(R9*2), R11
-	MOVQ       n+56(FP), R12
-	MOVQ       $-1, R13
-	BZHIQ      R12, R13, R13
-	KMOVW      R13, K1
-	MOVQ       $-1, R13
-	BZHIQ      R12, R13, R13
-	SHRQ       $0x10, R13
-	KMOVW      R13, K2
-	MOVQ       AX, R12
-	ANDQ       $0x03, R12
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	LEAQ   (SI)(DX*4), DI
+	MOVQ   b+24(FP), R8
+	MOVQ   ldb+32(FP), R9
+	SHLQ   $0x02, R9
+	LEAQ   (R8)(R9*8), R10
+	LEAQ   (R9)(R9*2), R11
+	MOVQ   n+56(FP), R12
+	MOVQ   $-1, R13
+	BZHIQ  R12, R13, R13
+	KMOVW  R13, K1
+	MOVQ   $-1, R13
+	BZHIQ  R12, R13, R13
+	SHRQ   $0x10, R13
+	KMOVW  R13, K2
+	MOVQ   AX, R12
+	ANDQ   $0x03, R12
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R10)
@@ -4794,11 +6377,86 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, K1, Z16
+	VADDPS 64(AX), Z17, K2, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, K1, Z18
+	VADDPS 64(AX), Z19, K2, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, K1, Z20
+	VADDPS 64(AX), Z21, K2, Z21
+	ADDQ   CX, AX
+	VADDPS (AX), Z22, K1, Z22
+	VADDPS 64(AX), Z23, K2, Z23
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z0, Z0
+	VADDPS    Z24, Z2, Z2
+	VADDPS    Z24, Z4, Z4
+	VADDPS    Z24, Z6, Z6
+	VADDPS    Z24, Z8, Z8
+	VADDPS    Z24, Z10, Z10
+	VADDPS    Z24, Z12, Z12
+	VADDPS    Z24, Z14, Z14
+	VADDPS    Z24, Z16, Z16
+	VADDPS    Z24, Z18, Z18
+	VADDPS    Z24, Z20, Z20
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z1, Z1
+	VADDPS    Z24, Z3, Z3
+	VADDPS    Z24, Z5, Z5
+	VADDPS    Z24, Z7, Z7
+	VADDPS    Z24, Z9, Z9
+	VADDPS    Z24, Z11, Z11
+	VADDPS    Z24, Z13, Z13
+	VADDPS    Z24, Z15, Z15
+	VADDPS    Z24, Z17, Z17
+	VADDPS    Z24, Z19, Z19
+	VADDPS    Z24, Z21, Z21
+	VADDPS    Z24, Z23, Z23
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -4878,9 +6536,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile512Columns12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns12(SB), NOSPLIT, $0-72
+TEXT ·tile512Columns12(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -4919,52 +6577,95 @@ TEXT ·tile512Columns12(SB), NOSPLIT, $0-72
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 64(AX)
-	VPXORD     Z0, Z0, Z0
-	VPXORD     Z1, Z1, Z1
-	VPXORD     Z2, Z2, Z2
-	VPXORD     Z3, Z3, Z3
-	VPXORD     Z4, Z4, Z4
-	VPXORD     Z5, Z5, Z5
-	VPXORD     Z6, Z6, Z6
-	VPXORD     Z7, Z7, Z7
-	VPXORD     Z8, Z8, Z8
-	VPXORD     Z9, Z9, Z9
-	VPXORD     Z10, Z10, Z10
-	VPXORD     Z11, Z11, Z11
-	VPXORD     Z12, Z12, Z12
-	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
-	VPXORD     Z16, Z16, Z16
-	VPXORD     Z17, Z17, Z17
-	VPXORD     Z18, Z18, Z18
-	VPXORD     Z19, Z19, Z19
-	VPXORD     Z20, Z20, Z20
-	VPXORD     Z21, Z21, Z21
-	VPXORD     Z22, Z22, Z22
-	VPXORD     Z23, Z23, Z23
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       n+56(FP), R10
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	KMOVW      R11, K1
-	MOVQ       $-1, R11
-	BZHIQ      R10, R11, R11
-	SHRQ       $0x10, R11
-	KMOVW      R11, K2
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+begin:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   n+56(FP), R10
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	KMOVW  R11, K1
+	MOVQ   $-1, R11
+	BZHIQ  R10, R11, R11
+	SHRQ   $0x10, R11
+	KMOVW  R11, K2
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -5125,11 +6826,86 @@ single:
 	JNZ              single
 
 store:
-	MOVQ   add+64(FP), AX
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, K1, Z0
+	VADDPS 64(AX), Z1, K2, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, K1, Z2
+	VADDPS 64(AX), Z3, K2, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, K1, Z4
+	VADDPS 64(AX), Z5, K2, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, K1, Z6
+	VADDPS 64(AX), Z7, K2, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, K1, Z8
+	VADDPS 64(AX), Z9, K2, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, K1, Z10
+	VADDPS 64(AX), Z11, K2, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, K1, Z12
+	VADDPS 64(AX), Z13, K2, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, K1, Z14
+	VADDPS 64(AX), Z15, K2, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, K1, Z16
+	VADDPS 64(AX), Z17, K2, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, K1, Z18
+	VADDPS 64(AX), Z19, K2, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, K1, Z20
+	VADDPS 64(AX), Z21, K2, Z21
+	ADDQ   CX, AX
+	VADDPS (AX), Z22, K1, Z22
+	VADDPS 64(AX), Z23, K2, Z23
+
+bias:
+	MOVQ      bias+72(FP), AX
+	TESTQ     AX, AX
+	JZ        residual
+	MOVQ      bias+72(FP), AX
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z0, Z0
+	VADDPS    Z24, Z2, Z2
+	VADDPS    Z24, Z4, Z4
+	VADDPS    Z24, Z6, Z6
+	VADDPS    Z24, Z8, Z8
+	VADDPS    Z24, Z10, Z10
+	VADDPS    Z24, Z12, Z12
+	VADDPS    Z24, Z14, Z14
+	VADDPS    Z24, Z16, Z16
+	VADDPS    Z24, Z18, Z18
+	VADDPS    Z24, Z20, Z20
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z1, Z1
+	VADDPS    Z24, Z3, Z3
+	VADDPS    Z24, Z5, Z5
+	VADDPS    Z24, Z7, Z7
+	VADDPS    Z24, Z9, Z9
+	VADDPS    Z24, Z11, Z11
+	VADDPS    Z24, Z13, Z13
+	VADDPS    Z24, Z15, Z15
+	VADDPS    Z24, Z17, Z17
+	VADDPS    Z24, Z19, Z19
+	VADDPS    Z24, Z21, Z21
+	VADDPS    Z24, Z23, Z23
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Z0, K1, Z0
 	VADDPS 64(AX), Z1, K2, Z1
@@ -5209,28 +6985,37 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile256Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows1(SB), NOSPLIT, $0-72
+TEXT ·tile256Rows1(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       b+24(FP), DX
-	MOVQ       ldb+32(FP), BX
-	SHLQ       $0x02, BX
-	LEAQ       (DX)(BX*8), SI
-	LEAQ       (BX)(BX*2), DI
-	MOVQ       AX, R8
-	ANDQ       $0x03, R8
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   b+24(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (DX)(BX*8), SI
+	LEAQ   (BX)(BX*2), DI
+	MOVQ   AX, R8
+	ANDQ   $0x03, R8
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (SI)
@@ -5281,14 +7066,34 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y4
+	VADDPS  Y4, Y0, Y0
+	VMOVUPS 32(AX), Y4
+	VADDPS  Y4, Y1, Y1
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -5303,14 +7108,37 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y2
-	VMOVUPS    160(DX)(CX*4), Y3
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y2
+	VMOVUPS    160(CX)(AX*4), Y3
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y2, Y4
+	VADDPS     Y4, Y0, Y0
+	VMASKMOVPS 32(AX), Y3, Y4
+	VADDPS     Y4, Y1, Y1
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y2, Y4
+	VADDPS     Y4, Y0, Y0
+	VMASKMOVPS 32(AX), Y3, Y4
+	VADDPS     Y4, Y1, Y1
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
@@ -5392,29 +7220,38 @@ DATA masks<>+248(SB)/4, $0x00000000
 DATA masks<>+252(SB)/4, $0x00000000
 GLOBL masks<>(SB), RODATA|NOPTR, $256
 
-// func tile256Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns1(SB), NOSPLIT, $0-72
+TEXT ·tile256Columns1(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -5465,14 +7302,34 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y4
+	VADDPS  Y4, Y0, Y0
+	VMOVUPS 32(AX), Y4
+	VADDPS  Y4, Y1, Y1
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -5487,14 +7344,37 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y2
-	VMOVUPS    160(DX)(CX*4), Y3
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y2
+	VMOVUPS    160(CX)(AX*4), Y3
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y2, Y4
+	VADDPS     Y4, Y0, Y0
+	VMASKMOVPS 32(AX), Y3, Y4
+	VADDPS     Y4, Y1, Y1
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y2, Y4
+	VADDPS     Y4, Y0, Y0
+	VMASKMOVPS 32(AX), Y3, Y4
+	VADDPS     Y4, Y1, Y1
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y2, Y4
 	VADDPS     Y4, Y0, Y0
@@ -5510,32 +7390,43 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows2(SB), NOSPLIT, $0-72
+TEXT ·tile256Rows2(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       b+24(FP), BX
-	MOVQ       ldb+32(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(SI*8), DI
-	LEAQ       (SI)(SI*2), R8
-	MOVQ       AX, R9
-	ANDQ       $0x03, R9
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   b+24(FP), BX
+	MOVQ   ldb+32(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(SI*8), DI
+	LEAQ   (SI)(SI*2), R8
+	MOVQ   AX, R9
+	ANDQ   $0x03, R9
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (DI)
@@ -5601,14 +7492,39 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y6
+	VADDPS  Y6, Y0, Y0
+	VADDPS  Y6, Y2, Y2
+	VMOVUPS 32(AX), Y6
+	VADDPS  Y6, Y1, Y1
+	VADDPS  Y6, Y3, Y3
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -5629,14 +7545,44 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y4
-	VMOVUPS    160(DX)(CX*4), Y5
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y4
+	VMOVUPS    160(CX)(AX*4), Y5
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y4, Y6
+	VADDPS     Y6, Y0, Y0
+	VMASKMOVPS 32(AX), Y5, Y6
+	VADDPS     Y6, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y4, Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(AX), Y5, Y6
+	VADDPS     Y6, Y3, Y3
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y4, Y6
+	VADDPS     Y6, Y0, Y0
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(AX), Y5, Y6
+	VADDPS     Y6, Y1, Y1
+	VADDPS     Y6, Y3, Y3
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
@@ -5660,33 +7606,44 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns2(SB), NOSPLIT, $0-72
+TEXT ·tile256Columns2(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -5752,14 +7709,39 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y6
+	VADDPS  Y6, Y0, Y0
+	VADDPS  Y6, Y2, Y2
+	VMOVUPS 32(AX), Y6
+	VADDPS  Y6, Y1, Y1
+	VADDPS  Y6, Y3, Y3
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -5780,14 +7762,44 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y4
-	VMOVUPS    160(DX)(CX*4), Y5
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y4
+	VMOVUPS    160(CX)(AX*4), Y5
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y4, Y6
+	VADDPS     Y6, Y0, Y0
+	VMASKMOVPS 32(AX), Y5, Y6
+	VADDPS     Y6, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y4, Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(AX), Y5, Y6
+	VADDPS     Y6, Y3, Y3
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y4, Y6
+	VADDPS     Y6, Y0, Y0
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(AX), Y5, Y6
+	VADDPS     Y6, Y1, Y1
+	VADDPS     Y6, Y3, Y3
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y4, Y6
 	VADDPS     Y6, Y0, Y0
@@ -5811,9 +7823,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows3(SB), NOSPLIT, $0-72
+TEXT ·tile256Rows3(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -5822,25 +7834,38 @@ TEXT ·tile256Rows3(SB), NOSPLIT, $0-72
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       b+24(FP), BX
-	MOVQ       ldb+32(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(SI*8), DI
-	LEAQ       (SI)(SI*2), R8
-	MOVQ       AX, R9
-	ANDQ       $0x03, R9
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   b+24(FP), BX
+	MOVQ   ldb+32(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(SI*8), DI
+	LEAQ   (SI)(SI*2), R8
+	MOVQ   AX, R9
+	ANDQ   $0x03, R9
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (DI)
@@ -5921,14 +7946,44 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y8
+	VADDPS  Y8, Y0, Y0
+	VADDPS  Y8, Y2, Y2
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS 32(AX), Y8
+	VADDPS  Y8, Y1, Y1
+	VADDPS  Y8, Y3, Y3
+	VADDPS  Y8, Y5, Y5
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -5955,14 +8010,51 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y6
-	VMOVUPS    160(DX)(CX*4), Y7
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y6
+	VMOVUPS    160(CX)(AX*4), Y7
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y0, Y0
+	VMASKMOVPS 32(AX), Y7, Y8
+	VADDPS     Y8, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y2, Y2
+	VMASKMOVPS 32(AX), Y7, Y8
+	VADDPS     Y8, Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y4, Y4
+	VMASKMOVPS 32(AX), Y7, Y8
+	VADDPS     Y8, Y5, Y5
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y0, Y0
+	VADDPS     Y8, Y2, Y2
+	VADDPS     Y8, Y4, Y4
+	VMASKMOVPS 32(AX), Y7, Y8
+	VADDPS     Y8, Y1, Y1
+	VADDPS     Y8, Y3, Y3
+	VADDPS     Y8, Y5, Y5
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y6, Y8
 	VADDPS     Y8, Y0, Y0
@@ -5994,9 +8086,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns3(SB), NOSPLIT, $0-72
+TEXT ·tile256Columns3(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -6005,26 +8097,39 @@ TEXT ·tile256Columns3(SB), NOSPLIT, $0-72
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -6105,14 +8210,44 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y8
+	VADDPS  Y8, Y0, Y0
+	VADDPS  Y8, Y2, Y2
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS 32(AX), Y8
+	VADDPS  Y8, Y1, Y1
+	VADDPS  Y8, Y3, Y3
+	VADDPS  Y8, Y5, Y5
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -6139,14 +8274,51 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y6
-	VMOVUPS    160(DX)(CX*4), Y7
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y6
+	VMOVUPS    160(CX)(AX*4), Y7
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y0, Y0
+	VMASKMOVPS 32(AX), Y7, Y8
+	VADDPS     Y8, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y2, Y2
+	VMASKMOVPS 32(AX), Y7, Y8
+	VADDPS     Y8, Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y4, Y4
+	VMASKMOVPS 32(AX), Y7, Y8
+	VADDPS     Y8, Y5, Y5
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y0, Y0
+	VADDPS     Y8, Y2, Y2
+	VADDPS     Y8, Y4, Y4
+	VMASKMOVPS 32(AX), Y7, Y8
+	VADDPS     Y8, Y1, Y1
+	VADDPS     Y8, Y3, Y3
+	VADDPS     Y8, Y5, Y5
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y6, Y8
 	VADDPS     Y8, Y0, Y0
@@ -6178,9 +8350,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows4(SB), NOSPLIT, $0-72
+TEXT ·tile256Rows4(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -6191,28 +8363,43 @@ TEXT ·tile256Rows4(SB), NOSPLIT, $0-72
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -6308,14 +8495,49 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y10
+	VADDPS  Y10, Y0, Y0
+	VADDPS  Y10, Y2, Y2
+	VADDPS  Y10, Y4, Y4
+	VADDPS  Y10, Y6, Y6
+	VMOVUPS 32(AX), Y10
+	VADDPS  Y10, Y1, Y1
+	VADDPS  Y10, Y3, Y3
+	VADDPS  Y10, Y5, Y5
+	VADDPS  Y10, Y7, Y7
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -6348,14 +8570,58 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y8
-	VMOVUPS    160(DX)(CX*4), Y9
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y8
+	VMOVUPS    160(CX)(AX*4), Y9
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y0, Y0
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y2, Y2
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y4, Y4
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y6, Y6
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y7, Y7
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y0, Y0
+	VADDPS     Y10, Y2, Y2
+	VADDPS     Y10, Y4, Y4
+	VADDPS     Y10, Y6, Y6
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y1, Y1
+	VADDPS     Y10, Y3, Y3
+	VADDPS     Y10, Y5, Y5
+	VADDPS     Y10, Y7, Y7
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y8, Y10
 	VADDPS     Y10, Y0, Y0
@@ -6395,9 +8661,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns4(SB), NOSPLIT, $0-72
+TEXT ·tile256Columns4(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -6408,28 +8674,43 @@ TEXT ·tile256Columns4(SB), NOSPLIT, $0-72
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -6525,14 +8806,49 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y10
+	VADDPS  Y10, Y0, Y0
+	VADDPS  Y10, Y2, Y2
+	VADDPS  Y10, Y4, Y4
+	VADDPS  Y10, Y6, Y6
+	VMOVUPS 32(AX), Y10
+	VADDPS  Y10, Y1, Y1
+	VADDPS  Y10, Y3, Y3
+	VADDPS  Y10, Y5, Y5
+	VADDPS  Y10, Y7, Y7
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -6565,14 +8881,58 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y8
-	VMOVUPS    160(DX)(CX*4), Y9
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y8
+	VMOVUPS    160(CX)(AX*4), Y9
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y0, Y0
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y2, Y2
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y4, Y4
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y6, Y6
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y7, Y7
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y0, Y0
+	VADDPS     Y10, Y2, Y2
+	VADDPS     Y10, Y4, Y4
+	VADDPS     Y10, Y6, Y6
+	VMASKMOVPS 32(AX), Y9, Y10
+	VADDPS     Y10, Y1, Y1
+	VADDPS     Y10, Y3, Y3
+	VADDPS     Y10, Y5, Y5
+	VADDPS     Y10, Y7, Y7
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y8, Y10
 	VADDPS     Y10, Y0, Y0
@@ -6612,9 +8972,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows5(SB), NOSPLIT, $0-72
+TEXT ·tile256Rows5(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -6627,31 +8987,48 @@ TEXT ·tile256Rows5(SB), NOSPLIT, $0-72
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	MOVQ       b+24(FP), DI
-	MOVQ       ldb+32(FP), R8
-	SHLQ       $0x02, R8
-	LEAQ       (DI)(R8*8), R9
-	LEAQ       (R8)(R8*2), R10
-	MOVQ       AX, R11
-	ANDQ       $0x03, R11
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	MOVQ   b+24(FP), DI
+	MOVQ   ldb+32(FP), R8
+	SHLQ   $0x02, R8
+	LEAQ   (DI)(R8*8), R9
+	LEAQ   (R8)(R8*2), R10
+	MOVQ   AX, R11
+	ANDQ   $0x03, R11
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R9)
@@ -6764,14 +9141,54 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	ADDQ   CX, AX
+	VADDPS (AX), Y8, Y8
+	VADDPS 32(AX), Y9, Y9
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y12
+	VADDPS  Y12, Y0, Y0
+	VADDPS  Y12, Y2, Y2
+	VADDPS  Y12, Y4, Y4
+	VADDPS  Y12, Y6, Y6
+	VADDPS  Y12, Y8, Y8
+	VMOVUPS 32(AX), Y12
+	VADDPS  Y12, Y1, Y1
+	VADDPS  Y12, Y3, Y3
+	VADDPS  Y12, Y5, Y5
+	VADDPS  Y12, Y7, Y7
+	VADDPS  Y12, Y9, Y9
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -6810,14 +9227,65 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y10
-	VMOVUPS    160(DX)(CX*4), Y11
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y10
+	VMOVUPS    160(CX)(AX*4), Y11
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y0, Y0
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y2, Y2
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y4, Y4
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y6, Y6
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y7, Y7
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y8, Y8
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y9, Y9
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y0, Y0
+	VADDPS     Y12, Y2, Y2
+	VADDPS     Y12, Y4, Y4
+	VADDPS     Y12, Y6, Y6
+	VADDPS     Y12, Y8, Y8
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y1, Y1
+	VADDPS     Y12, Y3, Y3
+	VADDPS     Y12, Y5, Y5
+	VADDPS     Y12, Y7, Y7
+	VADDPS     Y12, Y9, Y9
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y10, Y12
 	VADDPS     Y12, Y0, Y0
@@ -6865,9 +9333,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns5(SB), NOSPLIT, $0-72
+TEXT ·tile256Columns5(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -6880,30 +9348,47 @@ TEXT ·tile256Columns5(SB), NOSPLIT, $0-72
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -7014,14 +9499,54 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	ADDQ   CX, AX
+	VADDPS (AX), Y8, Y8
+	VADDPS 32(AX), Y9, Y9
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y12
+	VADDPS  Y12, Y0, Y0
+	VADDPS  Y12, Y2, Y2
+	VADDPS  Y12, Y4, Y4
+	VADDPS  Y12, Y6, Y6
+	VADDPS  Y12, Y8, Y8
+	VMOVUPS 32(AX), Y12
+	VADDPS  Y12, Y1, Y1
+	VADDPS  Y12, Y3, Y3
+	VADDPS  Y12, Y5, Y5
+	VADDPS  Y12, Y7, Y7
+	VADDPS  Y12, Y9, Y9
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -7060,14 +9585,65 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y10
-	VMOVUPS    160(DX)(CX*4), Y11
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y10
+	VMOVUPS    160(CX)(AX*4), Y11
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y0, Y0
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y2, Y2
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y4, Y4
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y6, Y6
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y7, Y7
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y8, Y8
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y9, Y9
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y0, Y0
+	VADDPS     Y12, Y2, Y2
+	VADDPS     Y12, Y4, Y4
+	VADDPS     Y12, Y6, Y6
+	VADDPS     Y12, Y8, Y8
+	VMASKMOVPS 32(AX), Y11, Y12
+	VADDPS     Y12, Y1, Y1
+	VADDPS     Y12, Y3, Y3
+	VADDPS     Y12, Y5, Y5
+	VADDPS     Y12, Y7, Y7
+	VADDPS     Y12, Y9, Y9
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y10, Y12
 	VADDPS     Y12, Y0, Y0
@@ -7115,9 +9691,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows6(SB), NOSPLIT, $0-72
+TEXT ·tile256Rows6(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -7132,33 +9708,52 @@ TEXT ·tile256Rows6(SB), NOSPLIT, $0-72
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	LEAQ       (CX)(DX*4), SI
-	MOVQ       b+24(FP), DI
-	MOVQ       ldb+32(FP), R8
-	SHLQ       $0x02, R8
-	LEAQ       (DI)(R8*8), R9
-	LEAQ       (R8)(R8*2), R10
-	MOVQ       AX, R11
-	ANDQ       $0x03, R11
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	LEAQ   (CX)(DX*4), SI
+	MOVQ   b+24(FP), DI
+	MOVQ   ldb+32(FP), R8
+	SHLQ   $0x02, R8
+	LEAQ   (DI)(R8*8), R9
+	LEAQ   (R8)(R8*2), R10
+	MOVQ   AX, R11
+	ANDQ   $0x03, R11
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R9)
@@ -7286,14 +9881,59 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	ADDQ   CX, AX
+	VADDPS (AX), Y8, Y8
+	VADDPS 32(AX), Y9, Y9
+	ADDQ   CX, AX
+	VADDPS (AX), Y10, Y10
+	VADDPS 32(AX), Y11, Y11
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y14
+	VADDPS  Y14, Y0, Y0
+	VADDPS  Y14, Y2, Y2
+	VADDPS  Y14, Y4, Y4
+	VADDPS  Y14, Y6, Y6
+	VADDPS  Y14, Y8, Y8
+	VADDPS  Y14, Y10, Y10
+	VMOVUPS 32(AX), Y14
+	VADDPS  Y14, Y1, Y1
+	VADDPS  Y14, Y3, Y3
+	VADDPS  Y14, Y5, Y5
+	VADDPS  Y14, Y7, Y7
+	VADDPS  Y14, Y9, Y9
+	VADDPS  Y14, Y11, Y11
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -7338,14 +9978,72 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y12
-	VMOVUPS    160(DX)(CX*4), Y13
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y12
+	VMOVUPS    160(CX)(AX*4), Y13
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y0, Y0
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y2, Y2
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y4, Y4
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y6, Y6
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y7, Y7
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y8, Y8
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y9, Y9
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y10, Y10
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y11, Y11
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y0, Y0
+	VADDPS     Y14, Y2, Y2
+	VADDPS     Y14, Y4, Y4
+	VADDPS     Y14, Y6, Y6
+	VADDPS     Y14, Y8, Y8
+	VADDPS     Y14, Y10, Y10
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y1, Y1
+	VADDPS     Y14, Y3, Y3
+	VADDPS     Y14, Y5, Y5
+	VADDPS     Y14, Y7, Y7
+	VADDPS     Y14, Y9, Y9
+	VADDPS     Y14, Y11, Y11
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y12, Y14
 	VADDPS     Y14, Y0, Y0
@@ -7401,9 +10099,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)
+// func tile256Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns6(SB), NOSPLIT, $0-72
+TEXT ·tile256Columns6(SB), NOSPLIT, $0-96
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -7418,32 +10116,51 @@ TEXT ·tile256Columns6(SB), NOSPLIT, $0-72
 	PREFETCHT0 (AX)
 	ADDQ       CX, AX
 	PREFETCHT0 (AX)
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       lda+16(FP), DX
-	SHLQ       $0x02, DX
-	LEAQ       (DX)(DX*2), BX
-	MOVQ       b+24(FP), SI
-	MOVQ       ldb+32(FP), DI
-	SHLQ       $0x02, DI
-	LEAQ       (SI)(DI*8), R8
-	LEAQ       (DI)(DI*2), R9
-	MOVQ       AX, R10
-	ANDQ       $0x03, R10
-	SHRQ       $0x02, AX
-	JZ         rest
+	MOVQ       residual+80(FP), AX
+	TESTQ      AX, AX
+	JZ         begin
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+
+begin:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   k+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   lda+16(FP), DX
+	SHLQ   $0x02, DX
+	LEAQ   (DX)(DX*2), BX
+	MOVQ   b+24(FP), SI
+	MOVQ   ldb+32(FP), DI
+	SHLQ   $0x02, DI
+	LEAQ   (SI)(DI*8), R8
+	LEAQ   (DI)(DI*2), R9
+	MOVQ   AX, R10
+	ANDQ   $0x03, R10
+	SHRQ   $0x02, AX
+	JZ     rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -7569,14 +10286,59 @@ single:
 	JNZ          single
 
 store:
-	MOVQ   add+64(FP), AX
-	MOVQ   n+56(FP), CX
-	CMPQ   CX, $0x10
+	MOVQ   n+56(FP), AX
+	CMPQ   AX, $0x10
 	JL     narrow
+	MOVQ   from+64(FP), AX
+	TESTQ  AX, AX
+	JZ     bias
+	MOVQ   from+64(FP), AX
+	MOVQ   ldc+48(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	ADDQ   CX, AX
+	VADDPS (AX), Y8, Y8
+	VADDPS 32(AX), Y9, Y9
+	ADDQ   CX, AX
+	VADDPS (AX), Y10, Y10
+	VADDPS 32(AX), Y11, Y11
+
+bias:
+	MOVQ    bias+72(FP), AX
+	TESTQ   AX, AX
+	JZ      residual
+	MOVQ    bias+72(FP), AX
+	VMOVUPS (AX), Y14
+	VADDPS  Y14, Y0, Y0
+	VADDPS  Y14, Y2, Y2
+	VADDPS  Y14, Y4, Y4
+	VADDPS  Y14, Y6, Y6
+	VADDPS  Y14, Y8, Y8
+	VADDPS  Y14, Y10, Y10
+	VMOVUPS 32(AX), Y14
+	VADDPS  Y14, Y1, Y1
+	VADDPS  Y14, Y3, Y3
+	VADDPS  Y14, Y5, Y5
+	VADDPS  Y14, Y7, Y7
+	VADDPS  Y14, Y9, Y9
+	VADDPS  Y14, Y11, Y11
+
+residual:
+	MOVQ   residual+80(FP), AX
 	TESTQ  AX, AX
 	JZ     put
-	MOVQ   c+40(FP), AX
-	MOVQ   ldc+48(FP), CX
+	MOVQ   residual+80(FP), AX
+	MOVQ   ldr+88(FP), CX
 	SHLQ   $0x02, CX
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -7621,14 +10383,72 @@ put:
 	RET
 
 narrow:
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       CX
-	VMOVUPS    128(DX)(CX*4), Y12
-	VMOVUPS    160(DX)(CX*4), Y13
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       AX
+	VMOVUPS    128(CX)(AX*4), Y12
+	VMOVUPS    160(CX)(AX*4), Y13
+	MOVQ       from+64(FP), AX
+	TESTQ      AX, AX
+	JZ         biasNarrow
+	MOVQ       from+64(FP), AX
+	MOVQ       ldc+48(FP), CX
+	SHLQ       $0x02, CX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y0, Y0
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y1, Y1
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y2, Y2
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y3, Y3
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y4, Y4
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y5, Y5
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y6, Y6
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y7, Y7
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y8, Y8
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y9, Y9
+	ADDQ       CX, AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y10, Y10
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y11, Y11
+
+biasNarrow:
+	MOVQ       bias+72(FP), AX
+	TESTQ      AX, AX
+	JZ         residualNarrow
+	MOVQ       bias+72(FP), AX
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y0, Y0
+	VADDPS     Y14, Y2, Y2
+	VADDPS     Y14, Y4, Y4
+	VADDPS     Y14, Y6, Y6
+	VADDPS     Y14, Y8, Y8
+	VADDPS     Y14, Y10, Y10
+	VMASKMOVPS 32(AX), Y13, Y14
+	VADDPS     Y14, Y1, Y1
+	VADDPS     Y14, Y3, Y3
+	VADDPS     Y14, Y5, Y5
+	VADDPS     Y14, Y7, Y7
+	VADDPS     Y14, Y9, Y9
+	VADDPS     Y14, Y11, Y11
+
+residualNarrow:
+	MOVQ       residual+80(FP), AX
 	TESTQ      AX, AX
 	JZ         putNarrow
-	MOVQ       c+40(FP), AX
-	MOVQ       ldc+48(FP), CX
+	MOVQ       residual+80(FP), AX
+	MOVQ       ldr+88(FP), CX
 	SHLQ       $0x02, CX
 	VMASKMOVPS (AX), Y12, Y14
 	VADDPS     Y14, Y0, Y0
@@ -8247,5 +11067,101 @@ onePut:
 	JMP    one
 
 done:
+	VZEROUPPER
+	RET
+
+// func multiplyAdds512(n int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyAdds512(SB), NOSPLIT, $0-8
+	MOVQ   n+0(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+
+loop:
+	VFMADD231PS Z24, Z24, Z0
+	VFMADD231PS Z24, Z24, Z1
+	VFMADD231PS Z24, Z24, Z2
+	VFMADD231PS Z24, Z24, Z3
+	VFMADD231PS Z24, Z24, Z4
+	VFMADD231PS Z24, Z24, Z5
+	VFMADD231PS Z24, Z24, Z6
+	VFMADD231PS Z24, Z24, Z7
+	VFMADD231PS Z24, Z24, Z8
+	VFMADD231PS Z24, Z24, Z9
+	VFMADD231PS Z24, Z24, Z10
+	VFMADD231PS Z24, Z24, Z11
+	VFMADD231PS Z24, Z24, Z12
+	VFMADD231PS Z24, Z24, Z13
+	VFMADD231PS Z24, Z24, Z14
+	VFMADD231PS Z24, Z24, Z15
+	VFMADD231PS Z24, Z24, Z16
+	VFMADD231PS Z24, Z24, Z17
+	VFMADD231PS Z24, Z24, Z18
+	VFMADD231PS Z24, Z24, Z19
+	VFMADD231PS Z24, Z24, Z20
+	VFMADD231PS Z24, Z24, Z21
+	VFMADD231PS Z24, Z24, Z22
+	VFMADD231PS Z24, Z24, Z23
+	DECQ        AX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
+// func multiplyAdds256(n int)
+// Requires: AVX, FMA3
+TEXT ·multiplyAdds256(SB), NOSPLIT, $0-8
+	MOVQ   n+0(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+
+loop:
+	VFMADD231PS Y12, Y12, Y0
+	VFMADD231PS Y12, Y12, Y1
+	VFMADD231PS Y12, Y12, Y2
+	VFMADD231PS Y12, Y12, Y3
+	VFMADD231PS Y12, Y12, Y4
+	VFMADD231PS Y12, Y12, Y5
+	VFMADD231PS Y12, Y12, Y6
+	VFMADD231PS Y12, Y12, Y7
+	VFMADD231PS Y12, Y12, Y8
+	VFMADD231PS Y12, Y12, Y9
+	VFMADD231PS Y12, Y12, Y10
+	VFMADD231PS Y12, Y12, Y11
+	DECQ        AX
+	JNZ         loop
 	VZEROUPPER
 	RET

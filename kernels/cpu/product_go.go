@@ -6,50 +6,63 @@ import "unsafe"
 func goTiles(inRows bool) []tileFunc {
 	tiles := make([]tileFunc, 5)
 	for rows := 1; rows < len(tiles); rows++ {
-		tiles[rows] = func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n, add int) {
+		tiles[rows] = func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n int, from, bias, residual *float32, ldr int) {
 			m := strided{row: lda, col: 1}
 			if !inRows {
 				m = strided{row: 1, col: lda}
 			}
 			m.x = unsafe.Slice(a, (rows-1)*m.row+(k-1)*m.col+1)
-			y, z := unsafe.Slice(b, (k-1)*ldb+n), unsafe.Slice(c, (rows-1)*ldc+n)
-			if rows == 4 && n == 4 {
-				for j := 0; j < 4; j += 2 {
-					if inRows {
-						tileRows4x2(k, m.x, lda, y[j:], ldb, z[j:], ldc, add)
-					} else {
-						tileColumns4x2(k, m.x, lda, y[j:], ldb, z[j:], ldc, add)
-					}
-				}
-				return
+			y := unsafe.Slice(b, (k-1)*ldb+n)
+			var sums [16]float32
+			switch {
+			case rows < 4 || n < 4:
+				tileEdge(rows, k, m, y, ldb, sums[:], n)
+			case inRows:
+				tileRows4x2(k, m.x, lda, y, ldb, sums[:])
+				tileRows4x2(k, m.x, lda, y[2:], ldb, sums[2:])
+			default:
+				tileColumns4x2(k, m.x, lda, y, ldb, sums[:])
+				tileColumns4x2(k, m.x, lda, y[2:], ldb, sums[2:])
 			}
-			tileEdge(rows, k, m, y, ldb, z, ldc, n, add)
+			addMatrix(&sums, from, ldc, rows, n)
+			addMatrix(&sums, bias, 0, rows, n)
+			addMatrix(&sums, residual, ldr, rows, n)
+			z := unsafe.Slice(c, (rows-1)*ldc+n)
+			for i := range rows {
+				copy(z[i*ldc:][:n], sums[4*i:])
+			}
 		}
 	}
 	return tiles
 }
 
-func tileEdge(rows, k int, a strided, b []float32, ldb int, c []float32, ldc, n, add int) {
+// addMatrix adds x, whose rows are ld apart, to sums, unless it is nil.
+func addMatrix(sums *[16]float32, x *float32, ld, rows, n int) {
+	if x == nil {
+		return
+	}
+	y := unsafe.Slice(x, (rows-1)*ld+n)
+	for i := range rows {
+		for j, v := range y[i*ld:][:n] {
+			sums[4*i+j] += v
+		}
+	}
+}
+
+func tileEdge(rows, k int, a strided, b []float32, ldb int, c []float32, n int) {
 	for i := range rows {
 		for j := range n {
 			var s float32
 			for p := range k {
 				s += a.x[i*a.row+p*a.col] * b[p*ldb+j]
 			}
-			put(c, i*ldc+j, s, add)
+			c[4*i+j] = s
 		}
 	}
 }
 
-func put(c []float32, at int, v float32, add int) {
-	if add != 0 {
-		v += c[at]
-	}
-	c[at] = v
-}
-
-// tileRows4x2 keeps 4 x 2 elements in registers, which is what most processors have room for.
-func tileRows4x2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc, add int) {
+// tileRows4x2 keeps 4 x 2 elements in registers, which is what most processors have room for. Rows of c are 4 apart.
+func tileRows4x2(k int, a []float32, lda int, b []float32, ldb int, c []float32) {
 	a0, a1, a2, a3 := a[:k], a[lda:][:k], a[2*lda:][:k], a[3*lda:][:k]
 	var c00, c01, c10, c11, c20, c21, c30, c31 float32
 	at := 0
@@ -69,11 +82,11 @@ func tileRows4x2(k int, a []float32, lda int, b []float32, ldb int, c []float32,
 		c31 += x * y1
 		at += ldb
 	}
-	put4x2(c, ldc, add, c00, c01, c10, c11, c20, c21, c30, c31)
+	put4x2(c, c00, c01, c10, c11, c20, c21, c30, c31)
 }
 
 // tileColumns4x2 is the same for A in columns.
-func tileColumns4x2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc, add int) {
+func tileColumns4x2(k int, a []float32, lda int, b []float32, ldb int, c []float32) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 float32
 	at, bt := 0, 0
 	for range k {
@@ -90,18 +103,26 @@ func tileColumns4x2(k int, a []float32, lda int, b []float32, ldb int, c []float
 		at += lda
 		bt += ldb
 	}
-	put4x2(c, ldc, add, c00, c01, c10, c11, c20, c21, c30, c31)
+	put4x2(c, c00, c01, c10, c11, c20, c21, c30, c31)
 }
 
-func put4x2(c []float32, ldc, add int, c00, c01, c10, c11, c20, c21, c30, c31 float32) {
-	put(c, 0, c00, add)
-	put(c, 1, c01, add)
-	put(c, ldc, c10, add)
-	put(c, ldc+1, c11, add)
-	put(c, 2*ldc, c20, add)
-	put(c, 2*ldc+1, c21, add)
-	put(c, 3*ldc, c30, add)
-	put(c, 3*ldc+1, c31, add)
+// multiplyAddsGo multiplies what stays in the first cache.
+func multiplyAddsGo(n int) {
+	const depth = 64
+	var a, b [4 * depth]float32
+	var c [16]float32
+	for ; n > 0; n -= depth {
+		k := min(n, depth)
+		tileRows4x2(k, a[:], depth, b[:], 4, c[:])
+		tileRows4x2(k, a[:], depth, b[2:], 4, c[2:])
+	}
+}
+
+func put4x2(c []float32, c00, c01, c10, c11, c20, c21, c30, c31 float32) {
+	c[0], c[1] = c00, c01
+	c[4], c[5] = c10, c11
+	c[8], c[9] = c20, c21
+	c[12], c[13] = c30, c31
 }
 
 func packTurnGo(dst []float32, w int, src []float32, ld, n, k int) {
@@ -126,6 +147,13 @@ func dotsGo(y, x, w *float32, ldw, k, n, add int) {
 	for j := range out {
 		put(out, j, dot(a, rows[j*ldw:][:k]), add)
 	}
+}
+
+func put(c []float32, at int, v float32, add int) {
+	if add != 0 {
+		v += c[at]
+	}
+	c[at] = v
 }
 
 // dot adds in four interleaved parts.

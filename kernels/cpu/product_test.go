@@ -28,8 +28,8 @@ func unharmed(t *testing.T, name string, all []float32) {
 	}
 }
 
-// TestTiles holds every tile function of every tier against sums in float64: every number of rows and columns, both forms of A, with and
-// without adding, at depths around the unrolled loop. What lies between rows of C and around it must not change.
+// TestTiles holds every tile function of every tier against sums in float64: every number of rows and columns, both forms of A, with
+// everything that can be added and without, at depths around the unrolled loop. What lies between rows of C and around it must not change.
 func TestTiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, level := range tiers() {
@@ -37,7 +37,9 @@ func TestTiles(t *testing.T) {
 			for rows := 1; rows <= level.rows; rows++ {
 				for n := 1; n <= level.cols; n++ {
 					for _, k := range []int{1, 3, 4, 9} {
-						testTile(t, r, level, tiles[rows], form == 0, rows, n, k, n%2)
+						for added := range 8 {
+							testTile(t, r, level, tiles[rows], form == 0, rows, n, k, added)
+						}
 					}
 				}
 			}
@@ -45,9 +47,9 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-func testTile(t *testing.T, r *rand.Rand, level *tier, tile tileFunc, inRows bool, rows, n, k, add int) {
+func testTile(t *testing.T, r *rand.Rand, level *tier, tile tileFunc, inRows bool, rows, n, k, added int) {
 	t.Helper()
-	name := fmt.Sprintf("%s, A in rows %v, %d x %d x %d, add %d", level.name, inRows, rows, n, k, add)
+	name := fmt.Sprintf("%s, A in rows %v, %d x %d x %d, added %03b", level.name, inRows, rows, n, k, added)
 	a := strided{row: k + 2, col: 1}
 	lda := a.row
 	if !inRows {
@@ -66,13 +68,25 @@ func testTile(t *testing.T, r *rand.Rand, level *tier, tile tileFunc, inRows boo
 		c[i] = float32(r.NormFloat64())
 	}
 	before := append([]float32(nil), c...)
-	tile(k, &a.x[0], lda, &b[0], ldb, &c[0], ldc, n, add)
+	ldr := n + 1
+	addends := [][]float32{c, floats(r, n).F32(), floats(r, (rows-1)*ldr+n).F32()}
+	var pointers [3]*float32
+	for i, x := range addends {
+		if added>>i&1 == 1 {
+			pointers[i] = &x[0]
+		}
+	}
+	tile(k, &a.x[0], lda, &b[0], ldb, &c[0], ldc, n, pointers[0], pointers[1], pointers[2], ldr)
 	unharmed(t, name, all)
+	addends[0] = before
 	for at := range c {
 		i, j := at/ldc, at%ldc
 		want := float64(before[at])
 		if j < n {
-			want *= float64(add)
+			want = 0
+			for which, at := range []int{at, j, i*ldr + j} {
+				want += float64(added>>which&1) * float64(addends[which][at])
+			}
 			for p := range k {
 				want += float64(a.x[i*a.row+p*a.col]) * float64(b[p*ldb+j])
 			}
@@ -177,7 +191,8 @@ func TestProductBits(t *testing.T) {
 			all, y := guarded(m * n)
 			copy(y, before)
 			a.Out = []kernels.View{kernels.HostView(y, m, n)}
-			got := multiply(t, b, c, a)
+			must(t, b, c, a)
+			got := a.Out[0].Host
 			name := fmt.Sprintf("%+v %d x %d x %d, %s with %d workers", c, m, n, k, b.tier.name, len(b.pool.helpers)+1)
 			unharmed(t, name, all)
 			if want == nil {
@@ -196,22 +211,4 @@ func random(r *rand.Rand, n int) []float32 {
 		x[i] = float32(int32(r.Uint32())) * 0x1p-31
 	}
 	return x
-}
-
-// multiply launches a product in fresh workspace full of NaN.
-func multiply(t *testing.T, b *Backend, c kernels.MatMul, a kernels.Args) []byte {
-	t.Helper()
-	n, err := b.Workspace(c, a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Work = kernels.View{Shape: []int{n}, DType: kernels.I8, Host: garbage(n)}
-	run, err := b.Bind(c, a)
-	if err == nil {
-		err = run()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.Out[0].Host
 }

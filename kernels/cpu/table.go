@@ -2,9 +2,7 @@ package cpu
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"prenorm/kernels"
 )
@@ -38,6 +36,9 @@ func enter[C kernels.Call, P any](plan func(c C, a kernels.Args, s *scratch) (P,
 	}
 }
 
+// narrows are the calls that take bf16 views where [kernels.TypesOf] allows them.
+var narrows = map[string]bool{kernels.Convert{}.Kernel(): true}
+
 // none is the plan of a call that wants no workspace.
 type none struct{}
 
@@ -49,25 +50,7 @@ func enterPlain[C kernels.Call](bind func(b *Backend, c C, a kernels.Args) kerne
 
 // lookup finds the call's entry and checks shapes and types.
 func lookup(c kernels.Call, a kernels.Args) (entry, error) {
-	if c == nil {
-		return entry{}, fmt.Errorf("cpu: no call given")
-	}
-	e, ok := table[c.Kernel()]
-	if !ok {
-		return entry{}, fmt.Errorf("cpu: no kernel %q (have %s)", c.Kernel(), strings.Join(slices.Sorted(maps.Keys(table)), ", "))
-	}
-	if err := kernels.Check(c, a); err != nil {
-		return entry{}, fmt.Errorf("cpu: %w", err)
-	}
-	if _, ok := c.(kernels.Fill); ok {
-		return e, nil
-	}
-	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
-		if v.DType != kernels.F32 && v.DType != kernels.I32 {
-			return entry{}, fmt.Errorf("cpu: %s: a view is %v, the cpu backend computes in f32 only (the ref backend serves f64)", c.Kernel(), v)
-		}
-	}
-	return e, nil
+	return kernels.Find("cpu", table, narrows, c, a)
 }
 
 // checkMemory wants each view to have its memory, and no two to share any where the call does not allow it.

@@ -19,11 +19,13 @@ type tier struct {
 	masked             bool // tiles read no more than n columns of B
 	packTurn, packCopy packFunc
 	dots               dotsFunc
+	multiplyAdds       func(n int) // n times the rows*cols multiply-adds of one step of a tile, at the speed that the tier has at most; n >= 1
 }
 
-// tileFunc is C[r,n] = A[r,k] B[k,n], or C += with add other than 0, for at least one k and n: one chain of k multiply-adds for each element,
-// from 0. A's rows, or its columns, are lda apart, B's rows are ldb apart and hold cols elements unless the tier is masked.
-type tileFunc func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n, add int)
+// tileFunc is C[r,n] = A[r,k] B[k,n] for at least one k and n: one chain of k multiply-adds for each element, from 0. To it are added from[r,n],
+// bias[n] and residual[r,n], in this order and unless they are nil; from and residual may be C. A's rows, or its columns, are lda apart, B's rows
+// are ldb apart and hold cols elements unless the tier is masked, those of C and from are ldc apart, and those of the residual ldr.
+type tileFunc func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n int, from, bias, residual *float32, ldr int)
 
 // packFunc fills one panel of width w: dst[p*w+i] is element i, p of n x k elements in src, with rows of n that are ld apart for packCopy and
 // rows of k for packTurn. The panel's padding, and in each step what is past n, may be written.
@@ -35,7 +37,7 @@ type dotsFunc func(y, x, w *float32, ldw, k, n, add int)
 
 // portable is the tier in plain Go.
 var portable = &tier{name: "go", rows: 4, cols: 4, inRows: goTiles(true), inColumns: goTiles(false), masked: true,
-	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo, vectors: portableVectors}
+	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo, multiplyAdds: multiplyAddsGo, vectors: portableVectors}
 
 // tiers lists what this machine can run, the best first.
 func tiers() []*tier { return append(vectorTiers(), portable) }

@@ -10,9 +10,9 @@ import (
 
 var (
 	avx512 = &tier{name: "avx512", rows: 12, cols: 32, inRows: rows512, inColumns: columns512, masked: true,
-		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots512, vectors: vectors512}
+		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots512, multiplyAdds: multiplyAdds512, vectors: vectors512}
 	avx2 = &tier{name: "avx2", rows: 6, cols: 16, inRows: rows256, inColumns: columns256,
-		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots256, vectors: vectors256}
+		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots256, multiplyAdds: multiplyAdds256, vectors: vectors256}
 )
 
 var (
@@ -26,17 +26,17 @@ var (
 	vectors512 = vectors{
 		curves: map[string]curve{"gelu_tanh": {value: gelu512, grad: geluGrad512, gate: geluGate512, gateGrad: geluGateGrad512},
 			"silu": {value: silu512, grad: siluGrad512, gate: siluGate512, gateGrad: siluGateGrad512}},
-		add: add512, multiply: multiply512, rotate: rotate512, allFinite: allFinite512, maximum: maximum512, expSum: expSum512, slopes: slopes512,
-		sums: sums512, rmsRow: rmsRow512, rmsGradRow: rmsGradRow512, rmsGradEnd: rmsGradEnd512,
-		layerRow: layerRow512, layerGradRow: layerGradRow512, layerGradEnd: layerGradEnd512, adamw: adamw512,
+		add: add512, narrow: narrowVector(narrow512), widen: widenVector(widen512), multiply: multiply512, rotate: rotate512, allFinite: allFinite512, maximum: maximum512, expSum: expSum512, slopes: slopes512,
+		sums: sums512, rmsRow: rmsRow512, rmsGradRow: rmsGradRow512, rmsGradEnd: rmsGradEnd512, rmsGradAdd: rmsGradAdd512,
+		layerRow: layerRow512, layerGradRow: layerGradRow512, layerGradEnd: layerGradEnd512, layerGradAdd: layerGradAdd512, adamw: adamw512,
 		dyt: dyt512, dytGrad: dytGrad512,
 	}
 	vectors256 = vectors{
 		curves: map[string]curve{"gelu_tanh": {value: gelu256, grad: geluGrad256, gate: geluGate256, gateGrad: geluGateGrad256},
 			"silu": {value: silu256, grad: siluGrad256, gate: siluGate256, gateGrad: siluGateGrad256}},
-		add: add256, multiply: multiply256, rotate: rotate256, allFinite: allFinite256, maximum: maximum256, expSum: expSum256, slopes: slopes256,
-		sums: sums256, rmsRow: rmsRow256, rmsGradRow: rmsGradRow256, rmsGradEnd: rmsGradEnd256,
-		layerRow: layerRow256, layerGradRow: layerGradRow256, layerGradEnd: layerGradEnd256, adamw: adamw256,
+		add: add256, narrow: narrowVector(narrow256), widen: widenVector(widen256), multiply: multiply256, rotate: rotate256, allFinite: allFinite256, maximum: maximum256, expSum: expSum256, slopes: slopes256,
+		sums: sums256, rmsRow: rmsRow256, rmsGradRow: rmsGradRow256, rmsGradEnd: rmsGradEnd256, rmsGradAdd: rmsGradAdd256,
+		layerRow: layerRow256, layerGradRow: layerGradRow256, layerGradEnd: layerGradEnd256, layerGradAdd: layerGradAdd256, adamw: adamw256,
 		dyt: dyt256, dytGrad: dytGrad256,
 	}
 )
@@ -52,6 +52,25 @@ func vectorTiers() []*tier {
 		all = append(all, avx512)
 	}
 	return append(all, avx2)
+}
+
+// convertStep is the number of elements of which those functions that change types take a multiple.
+const convertStep = 16
+
+func narrowVector(steps func(y []uint16, x []float32)) func(y []uint16, x []float32) {
+	return func(y []uint16, x []float32) {
+		n := len(y) &^ (convertStep - 1)
+		steps(y[:n], x)
+		narrowGo(y[n:], x[n:])
+	}
+}
+
+func widenVector(steps func(y []float32, x []uint16)) func(y []float32, x []uint16) {
+	return func(y []float32, x []uint16) {
+		n := len(y) &^ (convertStep - 1)
+		steps(y[:n], x)
+		widenGo(y[n:], x[n:])
+	}
 }
 
 // packTurnVector is [packFunc] by blocks of 8 x 8. A block's rows of eight may reach into the next step, so the panel's last eight columns come

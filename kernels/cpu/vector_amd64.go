@@ -79,6 +79,11 @@ func rmsGradRow512(dx []float32, dgain []float32, x []float32, gain []float32, d
 //go:noescape
 func rmsGradEnd512(dx []float32, x []float32, r float32, m float32)
 
+// rmsGradAdd512 is dx = r (h - x m) + past; dx may be past.
+//
+//go:noescape
+func rmsGradAdd512(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+
 // layerRow512 is y = (x - mean) r (unit + gain) + bias.
 //
 //go:noescape
@@ -93,6 +98,11 @@ func layerGradRow512(dx []float32, dgain []float32, dbias []float32, x []float32
 //
 //go:noescape
 func layerGradEnd512(dx []float32, x []float32, mean float32, r float32, m float32, mh float32)
+
+// layerGradAdd512 is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.
+//
+//go:noescape
+func layerGradAdd512(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
 
 // add512 is z = x + y; z may be either.
 //
@@ -118,6 +128,16 @@ func rotate512(cosine []float32, sine []float32, y []float32, x []float32, sign 
 //
 //go:noescape
 func allFinite512(x []float32, ld int, rows int, cols int) bool
+
+// narrow512 is y = x as bfloat16, rounded to the nearest and to even; lengths are multiples of 16.
+//
+//go:noescape
+func narrow512(y []uint16, x []float32)
+
+// widen512 is y = x, which is bfloat16; lengths are multiples of 16.
+//
+//go:noescape
+func widen512(y []float32, x []uint16)
 
 // gelu256 is y = f(x).
 //
@@ -194,6 +214,11 @@ func rmsGradRow256(dx []float32, dgain []float32, x []float32, gain []float32, d
 //go:noescape
 func rmsGradEnd256(dx []float32, x []float32, r float32, m float32)
 
+// rmsGradAdd256 is dx = r (h - x m) + past; dx may be past.
+//
+//go:noescape
+func rmsGradAdd256(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+
 // layerRow256 is y = (x - mean) r (unit + gain) + bias.
 //
 //go:noescape
@@ -208,6 +233,11 @@ func layerGradRow256(dx []float32, dgain []float32, dbias []float32, x []float32
 //
 //go:noescape
 func layerGradEnd256(dx []float32, x []float32, mean float32, r float32, m float32, mh float32)
+
+// layerGradAdd256 is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.
+//
+//go:noescape
+func layerGradAdd256(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
 
 // add256 is z = x + y; z may be either.
 //
@@ -233,3 +263,13 @@ func rotate256(cosine []float32, sine []float32, y []float32, x []float32, sign 
 //
 //go:noescape
 func allFinite256(x []float32, ld int, rows int, cols int) bool
+
+// narrow256 is y = x as bfloat16, rounded to the nearest and to even; lengths are multiples of 16.
+//
+//go:noescape
+func narrow256(y []uint16, x []float32)
+
+// widen256 is y = x, which is bfloat16; lengths are multiples of 16.
+//
+//go:noescape
+func widen256(y []float32, x []uint16)

@@ -1634,6 +1634,51 @@ done1:
 	VZEROUPPER
 	RET
 
+// func rmsGradAdd512(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsGradAdd512(SB), NOSPLIT, $0-104
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS r+96(FP), Z0
+	VBROADCASTSS m+100(FP), Z1
+	XORQ         DI, DI
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Z2
+	VMOVUPS      (DX)(DI*4), Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      (BX)(DI*4), Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z2, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	MOVQ         $-1, SI
+	BZHIQ        R8, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DI*4), K1, Z2
+	VMOVUPS.Z    (DX)(DI*4), K1, Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z0
+	VMOVUPS.Z    (BX)(DI*4), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
 // func layerRow512(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·layerRow512(SB), NOSPLIT, $0-108
@@ -1812,6 +1857,59 @@ rest1:
 	VFNMADD231PS Z0, Z3, Z2
 	VMULPS       Z1, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradAdd512(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerGradAdd512(SB), NOSPLIT, $0-112
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Z0
+	VBROADCASTSS r+100(FP), Z1
+	VBROADCASTSS m+104(FP), Z2
+	VBROADCASTSS mh+108(FP), Z3
+	XORQ         DI, DI
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (DX)(DI*4), Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z1, Z4, Z4
+	VMOVUPS      (CX)(DI*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VMULPS       Z1, Z5, Z4
+	VMOVUPS      (BX)(DI*4), Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z4, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	MOVQ         $-1, SI
+	BZHIQ        R8, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(DI*4), K1, Z4
+	VSUBPS       Z0, Z4, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS.Z    (CX)(DI*4), K1, Z4
+	VSUBPS       Z2, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
+	VMULPS       Z1, Z2, Z0
+	VMOVUPS.Z    (BX)(DI*4), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DI*4)
 
 done1:
 	VZEROUPPER
@@ -2106,6 +2204,110 @@ DATA word00800000<>+52(SB)/4, $0x00800000
 DATA word00800000<>+56(SB)/4, $0x00800000
 DATA word00800000<>+60(SB)/4, $0x00800000
 GLOBL word00800000<>(SB), RODATA|NOPTR, $64
+
+// func narrow512(y []uint16, x []float32)
+// Requires: AVX, AVX512F
+TEXT ·narrow512(SB), NOSPLIT, $0-48
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Z0
+	VPSRLD  $0x10, Z0, Z1
+	VPANDD  word00000001<>+0(SB), Z1, Z2
+	VPADDD  Z0, Z2, Z2
+	VPADDD  word00007fff<>+0(SB), Z2, Z2
+	VPSRLD  $0x10, Z2, Z2
+	VCMPPS  $0x03, Z0, Z0, K1
+	VPORD   word00000040<>+0(SB), Z1, K1, Z2
+	VPMOVDW Z2, (AX)(BX*2)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	VZEROUPPER
+	RET
+
+DATA word00000001<>+0(SB)/4, $0x00000001
+DATA word00000001<>+4(SB)/4, $0x00000001
+DATA word00000001<>+8(SB)/4, $0x00000001
+DATA word00000001<>+12(SB)/4, $0x00000001
+DATA word00000001<>+16(SB)/4, $0x00000001
+DATA word00000001<>+20(SB)/4, $0x00000001
+DATA word00000001<>+24(SB)/4, $0x00000001
+DATA word00000001<>+28(SB)/4, $0x00000001
+DATA word00000001<>+32(SB)/4, $0x00000001
+DATA word00000001<>+36(SB)/4, $0x00000001
+DATA word00000001<>+40(SB)/4, $0x00000001
+DATA word00000001<>+44(SB)/4, $0x00000001
+DATA word00000001<>+48(SB)/4, $0x00000001
+DATA word00000001<>+52(SB)/4, $0x00000001
+DATA word00000001<>+56(SB)/4, $0x00000001
+DATA word00000001<>+60(SB)/4, $0x00000001
+GLOBL word00000001<>(SB), RODATA|NOPTR, $64
+
+DATA word00007fff<>+0(SB)/4, $0x00007fff
+DATA word00007fff<>+4(SB)/4, $0x00007fff
+DATA word00007fff<>+8(SB)/4, $0x00007fff
+DATA word00007fff<>+12(SB)/4, $0x00007fff
+DATA word00007fff<>+16(SB)/4, $0x00007fff
+DATA word00007fff<>+20(SB)/4, $0x00007fff
+DATA word00007fff<>+24(SB)/4, $0x00007fff
+DATA word00007fff<>+28(SB)/4, $0x00007fff
+DATA word00007fff<>+32(SB)/4, $0x00007fff
+DATA word00007fff<>+36(SB)/4, $0x00007fff
+DATA word00007fff<>+40(SB)/4, $0x00007fff
+DATA word00007fff<>+44(SB)/4, $0x00007fff
+DATA word00007fff<>+48(SB)/4, $0x00007fff
+DATA word00007fff<>+52(SB)/4, $0x00007fff
+DATA word00007fff<>+56(SB)/4, $0x00007fff
+DATA word00007fff<>+60(SB)/4, $0x00007fff
+GLOBL word00007fff<>(SB), RODATA|NOPTR, $64
+
+DATA word00000040<>+0(SB)/4, $0x00000040
+DATA word00000040<>+4(SB)/4, $0x00000040
+DATA word00000040<>+8(SB)/4, $0x00000040
+DATA word00000040<>+12(SB)/4, $0x00000040
+DATA word00000040<>+16(SB)/4, $0x00000040
+DATA word00000040<>+20(SB)/4, $0x00000040
+DATA word00000040<>+24(SB)/4, $0x00000040
+DATA word00000040<>+28(SB)/4, $0x00000040
+DATA word00000040<>+32(SB)/4, $0x00000040
+DATA word00000040<>+36(SB)/4, $0x00000040
+DATA word00000040<>+40(SB)/4, $0x00000040
+DATA word00000040<>+44(SB)/4, $0x00000040
+DATA word00000040<>+48(SB)/4, $0x00000040
+DATA word00000040<>+52(SB)/4, $0x00000040
+DATA word00000040<>+56(SB)/4, $0x00000040
+DATA word00000040<>+60(SB)/4, $0x00000040
+GLOBL word00000040<>(SB), RODATA|NOPTR, $64
+
+// func widen512(y []float32, x []uint16)
+// Requires: AVX, AVX512F
+TEXT ·widen512(SB), NOSPLIT, $0-48
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JG        rest1
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, (AX)(BX*4)
+	MOVQ      SI, BX
+	JMP       loop1
+
+rest1:
+	VZEROUPPER
+	RET
 
 // func gelu256(y []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
@@ -4227,6 +4429,66 @@ done1:
 	VZEROUPPER
 	RET
 
+// func rmsGradAdd256(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+// Requires: AVX, FMA3
+TEXT ·rmsGradAdd256(SB), NOSPLIT, $0-104
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS r+96(FP), Y0
+	VBROADCASTSS m+100(FP), Y1
+	XORQ         DI, DI
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Y2
+	VMOVUPS      (DX)(DI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      (BX)(DI*4), Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      Y2, (AX)(DI*4)
+	VMOVUPS      32(CX)(DI*4), Y2
+	VMOVUPS      32(DX)(DI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      32(BX)(DI*4), Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      Y2, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	LEAQ         masks<>+0(SB), SI
+	NEGQ         R8
+	VMOVUPS      128(SI)(R8*4), Y2
+	VMOVUPS      160(SI)(R8*4), Y3
+	VMASKMOVPS   (CX)(DI*4), Y2, Y4
+	VMASKMOVPS   (DX)(DI*4), Y2, Y5
+	VFNMADD231PS Y5, Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMASKMOVPS   (BX)(DI*4), Y2, Y5
+	VADDPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (AX)(DI*4)
+	VMASKMOVPS   32(CX)(DI*4), Y3, Y2
+	VMASKMOVPS   32(DX)(DI*4), Y3, Y4
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       Y0, Y2, Y0
+	VMASKMOVPS   32(BX)(DI*4), Y3, Y1
+	VADDPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y3, 32(AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
 // func layerRow256(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
 // Requires: AVX, FMA3
 TEXT ·layerRow256(SB), NOSPLIT, $0-108
@@ -4474,6 +4736,80 @@ rest1:
 	VFNMADD231PS Y0, Y3, Y2
 	VMULPS       Y1, Y2, Y0
 	VMASKMOVPS   Y0, Y5, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradAdd256(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, FMA3
+TEXT ·layerGradAdd256(SB), NOSPLIT, $0-112
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Y0
+	VBROADCASTSS r+100(FP), Y1
+	VBROADCASTSS m+104(FP), Y2
+	VBROADCASTSS mh+108(FP), Y3
+	XORQ         DI, DI
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (DX)(DI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (CX)(DI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      (BX)(DI*4), Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y4, (AX)(DI*4)
+	VMOVUPS      32(DX)(DI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      32(CX)(DI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      32(BX)(DI*4), Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y4, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	LEAQ         masks<>+0(SB), SI
+	NEGQ         R8
+	VMOVUPS      128(SI)(R8*4), Y4
+	VMOVUPS      160(SI)(R8*4), Y5
+	VMASKMOVPS   (DX)(DI*4), Y4, Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VMASKMOVPS   (CX)(DI*4), Y4, Y7
+	VSUBPS       Y2, Y7, Y7
+	VFNMADD231PS Y6, Y3, Y7
+	VMULPS       Y1, Y7, Y6
+	VMASKMOVPS   (BX)(DI*4), Y4, Y7
+	VADDPS       Y7, Y6, Y6
+	VMASKMOVPS   Y6, Y4, (AX)(DI*4)
+	VMASKMOVPS   32(DX)(DI*4), Y5, Y4
+	VSUBPS       Y0, Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   32(CX)(DI*4), Y5, Y4
+	VSUBPS       Y2, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
+	VMULPS       Y1, Y2, Y0
+	VMASKMOVPS   32(BX)(DI*4), Y5, Y1
+	VADDPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y5, 32(AX)(DI*4)
 
 done1:
 	VZEROUPPER
@@ -4816,5 +5152,73 @@ end:
 	TESTL     AX, AX
 	SETEQ     AL
 	MOVB      AL, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func narrow256(y []uint16, x []float32)
+// Requires: AVX, AVX2
+TEXT ·narrow256(SB), NOSPLIT, $0-48
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	VMOVUPS      (CX)(BX*4), Y0
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        word00000001<>+0(SB), Y1, Y2
+	VPADDD       Y0, Y2, Y2
+	VPADDD       word00007fff<>+0(SB), Y2, Y2
+	VPSRLD       $0x10, Y2, Y2
+	VCMPPS       $0x03, Y0, Y0, Y0
+	VPOR         word00000040<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, Y1, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X0
+	VPACKUSDW    X0, X2, X2
+	VMOVDQU      X2, (AX)(BX*2)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        word00000001<>+0(SB), Y1, Y2
+	VPADDD       Y0, Y2, Y2
+	VPADDD       word00007fff<>+0(SB), Y2, Y2
+	VPSRLD       $0x10, Y2, Y2
+	VCMPPS       $0x03, Y0, Y0, Y0
+	VPOR         word00000040<>+0(SB), Y1, Y1
+	VBLENDVPS    Y0, Y1, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X0
+	VPACKUSDW    X0, X2, X2
+	VMOVDQU      X2, 16(AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop1
+
+rest1:
+	VZEROUPPER
+	RET
+
+// func widen256(y []float32, x []uint16)
+// Requires: AVX, AVX2
+TEXT ·widen256(SB), NOSPLIT, $0-48
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JG        rest1
+	VPMOVZXWD (CX)(BX*2), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, (AX)(BX*4)
+	VPMOVZXWD 16(CX)(BX*2), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, 32(AX)(BX*4)
+	MOVQ      SI, BX
+	JMP       loop1
+
+rest1:
 	VZEROUPPER
 	RET

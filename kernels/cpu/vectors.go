@@ -1,6 +1,10 @@
 package cpu
 
-import "math"
+import (
+	"math"
+
+	"prenorm/kernels"
+)
 
 // vectors are a tier's functions over elements and rows. All slices of a call have the length of the first, except where it says otherwise:
 // assembly does not check it. On the vector tiers element i belongs to lane i%16 of a sum, and lanes are added by halves.
@@ -12,6 +16,9 @@ type vectors struct {
 	rotate    func(cosine, sine, y, x []float32, sign float32) // both halves of x, each as long as cosine, turned by the angles; y may be x
 	allFinite func(x []float32, ld, rows, cols int) bool       // rows of x, ld apart, hold neither NaN nor infinity
 
+	narrow func(y []uint16, x []float32) // y = x as bfloat16, rounded to the nearest and to even
+	widen  func(y []float32, x []uint16) // y = x, which is bfloat16
+
 	maximum func(x []float32) float32                        // -Inf of none; a NaN may be passed over
 	expSum  func(y, x []float32, shift float32) float32      // y = exp(x - shift), and the sum; y may be x
 	slopes  func(s, ds []float32, lse, total, scale float32) // s = exp(s - lse), ds = s (ds - total) scale
@@ -20,10 +27,12 @@ type vectors struct {
 	rmsRow     func(y, x, gain []float32, r, unit float32)                     // y = x r (unit + gain)
 	rmsGradRow func(dx, dgain, x, gain, dy []float32, r, unit float32) float32 // dx = (unit + gain) dy, dgain += dy x r, and the sum of dx x
 	rmsGradEnd func(dx, x []float32, r, m float32)                             // dx = r (dx - x m)
+	rmsGradAdd func(dx, h, x, past []float32, r, m float32)                    // dx = r (h - x m) + past; dx may be past
 	layerRow   func(y, x, gain, bias []float32, mean, r, unit float32)         // y = h (unit + gain) + bias with h = (x - mean) r
 	// dx = (unit + gain) dy, dgain += dy h, dbias += dy, and the sums of dx and dx h
 	layerGradRow func(dx, dgain, dbias, x, gain, dy []float32, mean, r, unit float32) (sum, sumH float32)
-	layerGradEnd func(dx, x []float32, mean, r, m, mh float32) // dx = r (dx - m - h mh)
+	layerGradEnd func(dx, x []float32, mean, r, m, mh float32)          // dx = r (dx - m - h mh)
+	layerGradAdd func(dx, v, x, past []float32, mean, r, m, mh float32) // dx = r (v - m - h mh) + past; dx may be past
 
 	dyt func(y, x, gain, bias []float32, alpha float32) // y = gain tanh(alpha x) + bias
 	// with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and the sum of s x
@@ -52,10 +61,10 @@ func (v *vectors) addTo(sum, x []float32) { v.add(sum, sum, x[:len(sum)]) }
 // portableVectors are the functions in plain Go.
 var portableVectors = vectors{
 	curves: map[string]curve{"gelu_tanh": curveOf(geluAt), "silu": curveOf(siluAt)},
-	add:    addGo, multiply: multiplyGo, rotate: rotateGo, allFinite: allFiniteGo,
+	add:    addGo, narrow: narrowGo, widen: widenGo, multiply: multiplyGo, rotate: rotateGo, allFinite: allFiniteGo,
 	maximum: maximumGo, expSum: expSumGo, slopes: slopesGo,
-	sums: sumsGo, rmsRow: rmsRowGo, rmsGradRow: rmsGradRowGo, rmsGradEnd: rmsGradEndGo,
-	layerRow: layerRowGo, layerGradRow: layerGradRowGo, layerGradEnd: layerGradEndGo,
+	sums: sumsGo, rmsRow: rmsRowGo, rmsGradRow: rmsGradRowGo, rmsGradEnd: rmsGradEndGo, rmsGradAdd: rmsGradAddGo,
+	layerRow: layerRowGo, layerGradRow: layerGradRowGo, layerGradEnd: layerGradEndGo, layerGradAdd: layerGradAddGo,
 	dyt: dytGo, dytGrad: dytGradGo,
 	adamw: adamwGo,
 }
@@ -64,6 +73,20 @@ func addGo(z, x, y []float32) {
 	x, y = x[:len(z)], y[:len(z)]
 	for i := range z {
 		z[i] = x[i] + y[i]
+	}
+}
+
+func narrowGo(y []uint16, x []float32) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] = kernels.ToBF16(x[i])
+	}
+}
+
+func widenGo(y []float32, x []uint16) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] = kernels.FromBF16(x[i])
 	}
 }
 
@@ -172,6 +195,13 @@ func rmsGradEndGo(dx, x []float32, r, m float32) {
 	}
 }
 
+func rmsGradAddGo(dx, h, x, past []float32, r, m float32) {
+	h, x, past = h[:len(dx)], x[:len(dx)], past[:len(dx)]
+	for i := range dx {
+		dx[i] = float32(r*(h[i]-x[i]*m)) + past[i] // two roundings, as in two calls
+	}
+}
+
 func layerRowGo(y, x, gain, bias []float32, mean, r, unit float32) {
 	x, gain, bias = x[:len(y)], gain[:len(y)], bias[:len(y)]
 	for i := range y {
@@ -200,6 +230,14 @@ func layerGradEndGo(dx, x []float32, mean, r, m, mh float32) {
 	for i := range dx {
 		h := (x[i] - mean) * r
 		dx[i] = r * (dx[i] - m - h*mh)
+	}
+}
+
+func layerGradAddGo(dx, v, x, past []float32, mean, r, m, mh float32) {
+	v, x, past = v[:len(dx)], x[:len(dx)], past[:len(dx)]
+	for i := range dx {
+		h := (x[i] - mean) * r
+		dx[i] = float32(r*(v[i]-m-h*mh)) + past[i]
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -115,6 +116,12 @@ func call(t *testing.T, name string, f reflect.Value, n int) []any {
 			}
 			all, x := guarded(size)
 			copy(x, random(r, size))
+			if p == reflect.TypeFor[[]uint16]() {
+				halves := words16(x)[:n]
+				narrowGo(halves, random(r, n))
+				guards, out, in = append(guards, all), append(out, halves), append(in, reflect.ValueOf(halves))
+				continue
+			}
 			if strings.HasSuffix(name, "adamw") && i == 5 {
 				for j := range x {
 					x[j] *= x[j]
@@ -190,6 +197,11 @@ func distance(a, b any) float64 {
 			d = max(d, math.Abs(float64(a[i]-v))/max(1, math.Abs(float64(v))))
 		}
 		return d
+	case []uint16:
+		if slices.Equal(a, b.([]uint16)) {
+			return 0
+		}
+		return math.Inf(1)
 	case float32:
 		return math.Abs(float64(a-b.(float32))) / max(1, math.Abs(float64(a)))
 	case float64:

@@ -1,61 +1,120 @@
 // Activations, their gradients, and the gated forms.
-#include "common.cuh"
+#include "vectors.cuh"
+
+// The functions in full precision, for float32 operands.
+struct Full {
+	static __device__ __forceinline__ float tanh(float x) { return tanhf(x); }
+	static __device__ __forceinline__ float sigmoid(float x) { return 1.f / (1.f + expf(-x)); }
+};
+
+// The functions by the hardware's exponential and reciprocal, good to about 2^-21: far below the rounding of bfloat16 operands, for which full
+// precision would take longer than the memory does.
+struct Fast {
+	static __device__ __forceinline__ float sigmoid(float x) {
+		float e, y;
+		asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(x * -1.4426950408889634f));
+		asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(1.f + e));
+		return y;
+	}
+	static __device__ __forceinline__ float tanh(float x) { return 2.f * sigmoid(2.f * x) - 1.f; }
+};
+
+template <class T> struct Functions;
+template <> struct Functions<float> { typedef Full Best; };
+template <> struct Functions<bf16> { typedef Fast Best; };
 
 // gelu_tanh: 0.5 x (1 + tanh(sqrt(2/π)(x + 0.044715 x³)))
 struct GeluTanh {
 	static constexpr float Cubic = 0.044715f, Scale = 0.79788456080286535588f;
-	static __device__ __forceinline__ float value(float x) { return 0.5f * x * (1.f + tanhf(Scale * (x + Cubic * x * x * x))); }
-	static __device__ __forceinline__ float slope(float x) {
-		const float t = tanhf(Scale * (x + Cubic * x * x * x));
-		return 0.5f * (1.f + t) + 0.5f * x * (1.f - t * t) * Scale * (1.f + 3.f * Cubic * x * x);
+	template <class F> static __device__ __forceinline__ void both(float &value, float &slope, float x) {
+		const float t = F::tanh(Scale * (x + Cubic * x * x * x));
+		value = 0.5f * x * (1.f + t);
+		slope = 0.5f * (1.f + t) + 0.5f * x * (1.f - t * t) * Scale * (1.f + 3.f * Cubic * x * x);
 	}
 };
 
 // silu: x sigmoid(x)
 struct Silu {
-	static __device__ __forceinline__ float sigmoid(float x) { return 1.f / (1.f + expf(-x)); }
-	static __device__ __forceinline__ float value(float x) { return x * sigmoid(x); }
-	static __device__ __forceinline__ float slope(float x) {
-		const float s = sigmoid(x);
-		return s * (1.f + x * (1.f - s));
+	template <class F> static __device__ __forceinline__ void both(float &value, float &slope, float x) {
+		const float s = F::sigmoid(x);
+		value = x * s;
+		slope = s * (1.f + x * (1.f - s));
 	}
 };
 
 // y = act(x)
-template <class Act> __device__ __forceinline__ void activation(float *__restrict__ y, const float *__restrict__ x, ll n) {
-	ELEMENTS(i, n) y[i] = Act::value(x[i]);
+template <class Act, class T> __device__ __forceinline__ void activation(T *__restrict__ y, const T *__restrict__ x, ll n) {
+	constexpr int N = wide<T>;
+	each<N>(n, aligned<N>(y, x), [=](auto width, ll i) {
+		float a[width.value], slope;
+		load(a, x + i);
+#pragma unroll
+		for (int k = 0; k < width.value; k++) Act::template both<typename Functions<T>::Best>(a[k], slope, a[k]);
+		store(y + i, a);
+	});
 }
 
 // dx = dy act'(x); dx may be dy
-template <class Act> __device__ __forceinline__ void activation_grad(float *dx, const float *__restrict__ x, const float *dy, ll n) {
-	ELEMENTS(i, n) dx[i] = dy[i] * Act::slope(x[i]);
+template <class Act, class T> __device__ __forceinline__ void activation_grad(T *dx, const T *__restrict__ x, const T *dy, ll n) {
+	constexpr int N = wide<T>;
+	each<N>(n, aligned<N>(dx, x, dy), [=](auto width, ll i) {
+		float a[width.value], d[width.value], value, slope;
+		load(a, x + i), load(d, dy + i);
+#pragma unroll
+		for (int k = 0; k < width.value; k++) {
+			Act::template both<typename Functions<T>::Best>(value, slope, a[k]);
+			d[k] *= slope;
+		}
+		store(dx + i, d);
+	});
 }
 
 // y = act(gate) up
-template <class Act>
-__device__ __forceinline__ void gated(float *__restrict__ y, const float *__restrict__ gate, const float *__restrict__ up, ll n) {
-	ELEMENTS(i, n) y[i] = Act::value(gate[i]) * up[i];
+template <class Act, class T> __device__ __forceinline__ void gated(T *__restrict__ y, const T *__restrict__ gate, const T *__restrict__ up, ll n) {
+	constexpr int N = wide<T>;
+	each<N>(n, aligned<N>(y, gate, up), [=](auto width, ll i) {
+		float g[width.value], u[width.value], value, slope;
+		load(g, gate + i), load(u, up + i);
+#pragma unroll
+		for (int k = 0; k < width.value; k++) {
+			Act::template both<typename Functions<T>::Best>(value, slope, g[k]);
+			u[k] *= value;
+		}
+		store(y + i, u);
+	});
 }
 
 // dgate = dy up act'(gate), dup = dy act(gate)
-template <class Act>
-__device__ __forceinline__ void gated_grad(float *__restrict__ dgate, float *__restrict__ dup, const float *__restrict__ gate,
-                                           const float *__restrict__ up, const float *__restrict__ dy, ll n) {
-	ELEMENTS(i, n) {
-		const float g = gate[i], d = dy[i];
-		dgate[i] = d * up[i] * Act::slope(g);
-		dup[i] = d * Act::value(g);
-	}
+template <class Act, class T>
+__device__ __forceinline__ void gated_grad(T *__restrict__ dgate, T *__restrict__ dup, const T *__restrict__ gate, const T *__restrict__ up,
+                                           const T *__restrict__ dy, ll n) {
+	constexpr int N = wide<T>;
+	each<N>(n, aligned<N>(dgate, dup, gate, up, dy), [=](auto width, ll i) {
+		float g[width.value], u[width.value], d[width.value], value, slope;
+		load(g, gate + i), load(u, up + i), load(d, dy + i);
+#pragma unroll
+		for (int k = 0; k < width.value; k++) {
+			Act::template both<typename Functions<T>::Best>(value, slope, g[k]);
+			u[k] = d[k] * u[k] * slope;
+			d[k] *= value;
+		}
+		store(dgate + i, u), store(dup + i, d);
+	});
 }
 
-#define KIND(kind, Act)                                                                                                                      \
-	extern "C" __global__ void activation_##kind(float *y, const float *x, ll n) { activation<Act>(y, x, n); }                           \
-	extern "C" __global__ void activation_grad_##kind(float *dx, const float *x, const float *dy, ll n) {                                \
+#define KIND(kind, Act, T)                                                                                                                   \
+	extern "C" __global__ void activation_##kind##_##T(TYPE_##T *y, const TYPE_##T *x, ll n) { activation<Act>(y, x, n); }               \
+	extern "C" __global__ void activation_grad_##kind##_##T(TYPE_##T *dx, const TYPE_##T *x, const TYPE_##T *dy, ll n) {                 \
 		activation_grad<Act>(dx, x, dy, n);                                                                                          \
 	}                                                                                                                                    \
-	extern "C" __global__ void gated_##kind(float *y, const float *gate, const float *up, ll n) { gated<Act>(y, gate, up, n); }          \
-	extern "C" __global__ void gated_grad_##kind(float *dgate, float *dup, const float *gate, const float *up, const float *dy, ll n) {  \
+	extern "C" __global__ void gated_##kind##_##T(TYPE_##T *y, const TYPE_##T *gate, const TYPE_##T *up, ll n) {                         \
+		gated<Act>(y, gate, up, n);                                                                                                  \
+	}                                                                                                                                    \
+	extern "C" __global__ void gated_grad_##kind##_##T(TYPE_##T *dgate, TYPE_##T *dup, const TYPE_##T *gate, const TYPE_##T *up,         \
+	                                                   const TYPE_##T *dy, ll n) {                                                       \
 		gated_grad<Act>(dgate, dup, gate, up, dy, n);                                                                                \
 	}
-KIND(gelu_tanh, GeluTanh)
-KIND(silu, Silu)
+KIND(gelu_tanh, GeluTanh, f)
+KIND(gelu_tanh, GeluTanh, b)
+KIND(silu, Silu, f)
+KIND(silu, Silu, b)

@@ -20,6 +20,7 @@ var activations = &module{"activation", activationPTX}
 var kinds = []string{"gelu_tanh", "silu"}
 
 func init() {
+	narrowed(kernels.Activation{}, kernels.ActivationGrad{}, kernels.GatedActivation{}, kernels.GatedActivationGrad{})
 	enterActivation("activation_", func(c kernels.Activation) string { return c.Kind })
 	enterActivation("activation_grad_", func(c kernels.ActivationGrad) string { return c.Kind })
 	enterActivation("gated_", func(c kernels.GatedActivation) string { return c.Kind })
@@ -38,7 +39,7 @@ func enterActivation[C kernels.Call](prefix string, kind func(C) string) {
 		for _, v := range slices.Concat(a.Out, a.In) {
 			args = append(args, v)
 		}
-		n := a.Out[0].Len()
-		b.elements(activations, name, n, append(args, n)...)
+		y, n := a.Out[0], a.Out[0].Len()
+		b.spread(activations, typed(name, y), n, wide(y), append(args, n)...)
 	})
 }

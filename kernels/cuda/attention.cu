@@ -16,7 +16,7 @@ __device__ __forceinline__ void attention(float *__restrict__ y, float *__restri
 #pragma unroll
 	for (int r = 0; r < L::Rows; r++) top[r] = -inf, sum[r] = 0.f;
 	load_tile<D>(qs, q, base, first, p.t, width, head * p.dim, p.dim);
-	for (int at = first_seen<D>(p, first); at < min(p.t, first + L::Tile); at += L::Tile) {
+	for (int at = first_seen<L::Tile>(p, first); at < min(p.t, first + L::Tile); at += L::Tile) {
 		__syncthreads(); // the tile before is done with
 		load_tile<D>(ks, k, base, at, p.t, kv_width, kv * p.dim, p.dim);
 		load_tile<D>(vs, v, base, at, p.t, kv_width, kv * p.dim, p.dim);

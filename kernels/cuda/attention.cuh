@@ -1,17 +1,10 @@
-// What the attention kernels share: shapes, visibility, tiles in shared memory, and the layout of a block.
+// What the float32 attention kernels share: tiles in shared memory, and the layout of a block.
 //
 // A block of Tile * 8 threads (at most 128) works on Tile rows of one head. Eight neighbouring lanes, a group, own Rows of them: lane g holds
 // the scores of columns g, g+8, … and the elements g, g+8, … of the rows' vectors. A group lies in one warp, so __syncwarp orders what it
 // writes to shared memory for itself.
 #pragma once
-#include "common.cuh"
-
-// Problem is the shape of an attention call. Rows of q have heads * dim elements, rows of k and v kv_heads * dim.
-struct Problem {
-	int heads, kv_heads, dim, t, window;
-	float scale, softcap;
-	const int *documents; // [rows], or null
-};
+#include "attentionmask.cuh"
 
 // Layout of a block for head dimensions up to D, padded with zeros.
 template <int D> struct Layout {
@@ -22,11 +15,6 @@ template <int D> struct Layout {
 	static constexpr int Each = D / 8;              // elements of a vector that a lane holds
 	static constexpr int Pitch = D + 1;
 };
-
-// sees says whether row i sees row j of the same sequence, whose first row is base.
-__device__ __forceinline__ bool sees(const Problem &p, int base, int i, int j) {
-	return j <= i && j < p.t && i < p.t && (p.window <= 0 || i - j < p.window) && (!p.documents || p.documents[base + i] == p.documents[base + j]);
-}
 
 // load_tile copies rows first … first+Tile-1 of one head of a sequence to shared memory, zeros past the sequence and past dim.
 template <int D>
@@ -97,9 +85,4 @@ __device__ __forceinline__ void store_tile(float *__restrict__ to, const float (
 #pragma unroll
 		for (int e = 0; e < L::Each; e++)
 			if (row + r < t && lane + 8 * e < dim) to[((ll)base + row + r) * width + offset + lane + 8 * e] = acc[r][e];
-}
-
-// first_seen is the first row that any of the rows from i on sees, rounded down to a tile.
-template <int D> __device__ __forceinline__ int first_seen(const Problem &p, int i) {
-	return p.window > 0 ? max(0, i - p.window + 1) / Layout<D>::Tile * Layout<D>::Tile : 0;
 }

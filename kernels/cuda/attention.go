@@ -28,6 +28,7 @@ func init() {
 	enter(planAttention, bindAttention)
 	enter(planAttentionGrad, bindAttentionGrad)
 	enter(planCached, bindCached)
+	narrowed(kernels.Attention{}, kernels.AttentionGrad{})
 }
 
 // attentionShape is how a kernel treats a head dimension: it is padded to size, and a block of threads owns a tile of rows.
@@ -65,6 +66,10 @@ func bindAttention(b *builder, c kernels.Attention, a kernels.Args, s attentionS
 
 // attention adds the forward kernel; y and lse may be 0.
 func (b *builder) attention(c kernels.Attention, s attentionShape, a kernels.Args, y, lse, documents uintptr) {
+	if kernels.Narrow(a) {
+		b.flash(c, a, y, lse, documents)
+		return
+	}
 	args := []any{y, lse, a.In[0], a.In[1], a.In[2]}
 	b.launch(attentions, fmt.Sprint("attention_", s.size), [3]int{ceil(c.T, s.tile), c.Heads, a.In[0].Dim(0) / c.T}, s.threads, append(args, attributes(c, documents)...)...)
 }
@@ -94,6 +99,10 @@ func bindAttentionGrad(b *builder, call kernels.AttentionGrad, a kernels.Args, p
 	} else {
 		b.attention(c, p.attentionShape, a, 0, lse, documents)
 	}
+	if kernels.Narrow(a) {
+		b.flashGrad(c, a, lse, p.dots, documents)
+		return
+	}
 	pairs := a.In[0].Dim(0) * c.Heads
 	b.rows(attentionGrads, "attention_dots", ceil(pairs, 32), 256, p.dots, a.In[3], a.In[4], c.HeadDim, pairs)
 	read := append([]any{a.In[0], a.In[1], a.In[2], a.In[4], lse, p.dots}, attributes(c, documents)...)
@@ -102,13 +111,33 @@ func bindAttentionGrad(b *builder, call kernels.AttentionGrad, a kernels.Args, p
 	b.launch(attentionGrads, fmt.Sprint("attention_dkv_", p.size), [3]int{tiles, c.KVHeads, sequences}, p.threads, append([]any{a.Out[1], a.Out[2]}, read...)...)
 }
 
-func planCached(c kernels.CachedAttention, _ kernels.Args, _ *scratch) (none, error) {
-	_, err := shapeOf(c, c.HeadDim)
-	return none{}, err
+// cachedPlan is how many blocks share the keys of one row, and the workspace of their parts.
+type cachedPlan struct {
+	count int
+	parts uintptr
 }
 
-func bindCached(b *builder, c kernels.CachedAttention, a kernels.Args, _ none) {
+// cachedKeys is how many rows of a cache are worth a block, and mostParts the most blocks of a row. Results depend on both, so they do not
+// depend on the GPU.
+const cachedKeys, mostParts = 256, 64
+
+func planCached(c kernels.CachedAttention, a kernels.Args, s *scratch) (p cachedPlan, err error) {
+	if p.count = min(ceil(c.Context, cachedKeys), mostParts); p.count > 1 {
+		p.parts = s.f32(a.In[0].Dim(0) * c.Heads * p.count * (c.HeadDim + 2))
+	}
+	_, err = shapeOf(c, c.HeadDim)
+	return p, err
+}
+
+func bindCached(b *builder, c kernels.CachedAttention, a kernels.Args, p cachedPlan) {
 	bad := b.bad("position", c.Context, ", the context of the cache")
-	b.launch(cached, "attention_cached", [3]int{a.In[0].Dim(0), c.Heads, 1}, 128, a.Out[0], a.In[0], a.In[1], a.In[2], a.In[3], bad,
+	size, rows := 64, a.In[0].Dim(0)
+	for size < c.HeadDim {
+		size *= 2
+	}
+	b.launch(cached, fmt.Sprint("attention_cached_", size), [3]int{rows, c.Heads, p.count}, 128, a.Out[0], p.parts, a.In[0], a.In[1], a.In[2], a.In[3], bad,
 		c.Heads, c.KVHeads, c.HeadDim, c.T, c.Context, c.Window, float32(c.Scale), float32(c.Softcap))
+	if p.count > 1 {
+		b.launch(cached, "cached_join", [3]int{rows, c.Heads, 1}, 128, a.Out[0], p.parts, a.In[3], c.Heads, c.HeadDim, c.Context, p.count)
+	}
 }

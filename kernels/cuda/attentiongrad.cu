@@ -39,7 +39,7 @@ __device__ __forceinline__ void attention_dq(float *__restrict__ dq, const float
 	}
 	load_tile<D>(qs, q, base, first, p.t, width, head * p.dim, p.dim);
 	load_tile<D>(dys, dy, base, first, p.t, width, head * p.dim, p.dim);
-	for (int at = first_seen<D>(p, first); at < min(p.t, first + L::Tile); at += L::Tile) {
+	for (int at = first_seen<L::Tile>(p, first); at < min(p.t, first + L::Tile); at += L::Tile) {
 		__syncthreads();
 		load_tile<D>(ks, k, base, at, p.t, kv_width, kv * p.dim, p.dim);
 		load_tile<D>(vs, v, base, at, p.t, kv_width, kv * p.dim, p.dim);

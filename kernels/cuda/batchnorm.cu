@@ -1,31 +1,40 @@
 // Batch norm: statistics of each of d elements over the runs of x. Sums are taken in two fixed stages, as in reduce.cu.
 #include "columns.cuh"
 
+// Values are given 4 columns at a time; many says that they can be moved at once.
 struct Plain {
 	const float *x;
 	int d;
-	__device__ __forceinline__ float operator()(int run, int i) const { return x[(ll)run * d + i]; }
+	bool many;
+	__device__ __forceinline__ void operator()(float (&v)[4], int run, int i) const { load_columns(v, x + (ll)run * d + i, d - i, many); }
 };
 
 // partial[strip, i] = the sum over the strip's runs of x
 extern "C" __global__ void __launch_bounds__(256) batch_sum(float *__restrict__ partial, const float *__restrict__ x, int runs, int d, int strip) {
-	column_partial(partial, Plain{x, d}, runs, d, strip);
+	column_partial<4>(partial, Plain{x, d, d % 4 == 0 && aligned<4>(x)}, runs, d, strip);
 }
 
-// Deviation is (x - sum/runs)² of one element.
+// Deviation is (x - sum/runs)².
 struct Deviation {
 	const float *x, *sum;
 	int runs, d;
-	__device__ __forceinline__ float operator()(int run, int i) const {
-		const float v = x[(ll)run * d + i] - sum[i] / runs;
-		return v * v;
+	bool many;
+	__device__ __forceinline__ void operator()(float (&v)[4], int run, int i) const {
+		float s[4];
+		load_columns(v, x + (ll)run * d + i, d - i, many);
+		load_columns(s, sum + i, d - i, many);
+#pragma unroll
+		for (int k = 0; k < 4; k++) {
+			const float h = v[k] - s[k] / runs;
+			v[k] = h * h;
+		}
 	}
 };
 
 // partial[strip, i] = the sum over the strip's runs of (x - sum/runs)²
 extern "C" __global__ void __launch_bounds__(256) batch_squares(float *__restrict__ partial, const float *__restrict__ x, const float *__restrict__ sum,
                                                                int runs, int d, int strip) {
-	column_partial(partial, Deviation{x, sum, runs, d}, runs, d, strip);
+	column_partial<4>(partial, Deviation{x, sum, runs, d, d % 4 == 0 && aligned<4>(x, sum)}, runs, d, strip);
 }
 
 // mean = sum/runs and rstd = 1/sqrt(squares/runs + eps)
@@ -56,20 +65,27 @@ extern "C" __global__ void batch_norm(float *__restrict__ y, const float *__rest
 	}
 }
 
-// Normal is dy h of one element, h = (x - mean) rstd.
+// Normal is dy h with h = (x - mean) rstd.
 struct Normal {
 	const float *x, *dy, *mean, *rstd;
 	int d;
-	__device__ __forceinline__ float operator()(int run, int i) const {
+	bool many;
+	__device__ __forceinline__ void operator()(float (&v)[4], int run, int i) const {
 		const ll at = (ll)run * d + i;
-		return dy[at] * ((x[at] - mean[i]) * rstd[i]);
+		float h[4], m[4], r[4];
+		load_columns(v, dy + at, d - i, many);
+		load_columns(h, x + at, d - i, many);
+		load_columns(m, mean + i, d - i, many);
+		load_columns(r, rstd + i, d - i, many);
+#pragma unroll
+		for (int k = 0; k < 4; k++) v[k] *= (h[k] - m[k]) * r[k];
 	}
 };
 
 // partial[strip, i] = the sum over the strip's runs of dy h
 extern "C" __global__ void __launch_bounds__(256) batch_gain(float *__restrict__ partial, const float *__restrict__ x, const float *__restrict__ dy,
                                                             const float *__restrict__ mean, const float *__restrict__ rstd, int runs, int d, int strip) {
-	column_partial(partial, Normal{x, dy, mean, rstd, d}, runs, d, strip);
+	column_partial<4>(partial, Normal{x, dy, mean, rstd, d, d % 4 == 0 && aligned<4>(x, dy, mean, rstd)}, runs, d, strip);
 }
 
 // dx = rstd (unit + gain) (dy - dbias/runs - h dgain/runs)

@@ -22,14 +22,13 @@ func init() {
 
 // batchStats is the workspace of statistics over runs: sums of x and of squared deviations of each element.
 type batchStats struct {
-	normShape
+	runs, d int
 	strips
 	partial, sum, squares, mean, rstd uintptr
 }
 
 func planBatchStats(x kernels.View, d int, s *scratch) batchStats {
-	p := batchStats{normShape: normShape{runs: x.Len() / d, d: d}}
-	p.strips = stripsOf(p.runs)
+	p := batchStats{runs: x.Len() / d, d: d, strips: stripsOf(x.Len() / d)}
 	p.partial, p.sum, p.squares = s.f32(p.strips.count*d), s.f32(d), s.f32(d)
 	p.mean, p.rstd = s.f32(d), s.f32(d)
 	return p
@@ -38,8 +37,8 @@ func planBatchStats(x kernels.View, d int, s *scratch) batchStats {
 // columns adds a kernel over strips of runs and the sum of what it gives.
 func (b *builder) columns(name string, p batchStats, out uintptr, args ...any) {
 	args = append(append([]any{p.partial}, args...), p.runs, p.d, p.strips.rows)
-	b.launch(batchNorms, name, [3]int{ceil(p.d, 32), p.strips.count, 1}, 256, args...)
-	b.columnTotal(kernels.View{Dev: out}, p.partial, p.strips.count, p.d)
+	b.launch(batchNorms, name, [3]int{ceil(p.d, 32*4), p.strips.count, 1}, 256, args...)
+	b.columnTotals(p.partial, p.strips.count, p.d, kernels.View{Dev: out})
 }
 
 // batchSums adds what finds the sums.

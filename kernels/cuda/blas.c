@@ -7,11 +7,12 @@
 #include <stdlib.h>
 
 // The parts of cuBLAS's interface that are the same in versions 11, 12 and 13.
-enum { real_float = 0, compute_float = 68, default_algorithm = -1 };
+enum { real_float = 0, real_bfloat = 14, compute_float = 68, compute_tf32 = 77, default_algorithm = -1, no_narrow_sums = 16 };
 
 static int (*create)(void **);
 static int (*destroy)(void *);
 static int (*set_stream)(void *, void *);
+static int (*set_math_mode)(void *, int);
 static int (*gemm_ex)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int, const void *, void *, int, int, int, int);
 
 static char text[512];
@@ -35,24 +36,25 @@ void *prenorm_blas_open(void *stream, const char **why) {
 	create = (int (*)(void **))dlsym(library, "cublasCreate_v2");
 	destroy = (int (*)(void *))dlsym(library, "cublasDestroy_v2");
 	set_stream = (int (*)(void *, void *))dlsym(library, "cublasSetStream_v2");
+	set_math_mode = (int (*)(void *, int))dlsym(library, "cublasSetMathMode");
 	*(void **)&gemm_ex = dlsym(library, "cublasGemmEx");
-	if (!create || !destroy || !set_stream || !gemm_ex) {
+	if (!create || !destroy || !set_stream || !set_math_mode || !gemm_ex) {
 		snprintf(text, sizeof text, "the library lacks a function of cuBLAS");
 		return NULL;
 	}
 	void *handle = NULL;
 	int status = create(&handle);
-	if (status == 0 && (status = set_stream(handle, stream)) != 0) destroy(handle);
+	if (status == 0 && ((status = set_stream(handle, stream)) != 0 || (status = set_math_mode(handle, no_narrow_sums)) != 0)) destroy(handle);
 	if (status == 0) return handle;
 	snprintf(text, sizeof text, "cublasCreate: status %d", status);
 	return NULL;
 }
 
-int prenorm_blas_gemm(void *handle, int trans_a, int trans_b, int m, int n, int k, unsigned long long a, int lda, unsigned long long b, int ldb,
-                      float beta, unsigned long long c, int ldc) {
+int prenorm_blas_gemm(void *handle, const struct prenorm_gemm *g) {
 	const float one = 1;
-	return gemm_ex(handle, trans_a, trans_b, m, n, k, &one, (const void *)a, real_float, lda, (const void *)b, real_float, ldb, &beta, (void *)c, real_float,
-	               ldc, compute_float, default_algorithm);
+	const int operands = g->narrow ? real_bfloat : real_float, result = g->narrow_out ? real_bfloat : real_float;
+	return gemm_ex(handle, g->trans_a, g->trans_b, g->m, g->n, g->k, &one, (const void *)g->a, operands, g->lda, (const void *)g->b, operands, g->ldb,
+	               &g->beta, (void *)g->c, result, g->ldc, g->tf32 ? compute_tf32 : compute_float, default_algorithm);
 }
 
 void prenorm_blas_close(void *handle) { destroy(handle); }

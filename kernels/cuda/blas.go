@@ -10,11 +10,13 @@ import (
 	"unsafe"
 
 	"gorgonia.org/cu"
-
-	"prenorm/kernels"
 )
 
 // blas is cuBLAS, if it is used. It belongs to the device's goroutine.
+//
+// The same product gives the same bits each time: cuBLAS promises that for one version of it, one architecture and one number of
+// multiprocessors, as long as a handle works on one stream, as ours does, and atomic sums are off, as they are unless asked for (section
+// "Results Reproducibility" of its manual). Partial sums of bfloat16 products are told to stay float32.
 type blas struct {
 	use    string // "auto", "own", "cublas"
 	tried  bool
@@ -55,31 +57,44 @@ func (l *blas) close() {
 	}
 }
 
-// product is one matrix product, row-major.
-type product struct {
-	call     kernels.MatMul
-	c, a, b  uintptr
-	m, n, k  int
-	lda, ldb int
+// suitsBLAS says whether cuBLAS is to be asked for a product. It has no bias, and no residual but C itself: those are added to C by one more
+// kernel, which reads and writes C once more. (Copying the residual to C first and letting cuBLAS add it moves as many bytes, and sums in
+// another order.) Where C is bfloat16 that would round twice, or take C in float32 besides; our kernel, which adds them to its sums, is
+// the better then.
+func (p *product) suitsBLAS() bool {
+	return p.k > 0 && !(p.narrowOut && (p.call.Bias || p.call.Residual))
 }
 
-// gemm enqueues a product. A row-major matrix is its transpose to cuBLAS, so it is asked for Cᵀ = op(B)ᵀ op(A)ᵀ.
-func (l *blas) gemm(p *product) error {
-	beta := C.float(0)
-	if p.call.Accumulate {
-		beta = 1
+// cublas says whether products go to cuBLAS.
+func (b *builder) cublas() (found bool) {
+	err := b.device.do(func() error {
+		err := b.device.blas.open(b.device.compute)
+		found = b.device.blas.handle != nil
+		return err
+	})
+	if b.err == nil {
+		b.err = err
 	}
-	status := C.prenorm_blas_gemm(l.handle, bit(p.call.TransB), bit(p.call.TransA), C.int(p.n), C.int(p.m), C.int(p.k),
-		C.ulonglong(p.b), C.int(p.ldb), C.ulonglong(p.a), C.int(p.lda), beta, C.ulonglong(p.c), C.int(p.n))
-	if status != 0 {
+	return found
+}
+
+// request is a product as cuBLAS is asked for it.
+type request = C.struct_prenorm_gemm
+
+// ask makes the request. A row-major matrix is its transpose to cuBLAS, so it is asked for Cᵀ = op(B)ᵀ op(A)ᵀ.
+func (p *product) ask() request {
+	number := func(b bool) C.int { return C.int(bit(b)) }
+	return request{
+		trans_a: number(p.call.TransB), trans_b: number(p.call.TransA), m: C.int(p.n), n: C.int(p.m), k: C.int(p.k),
+		a: C.ulonglong(p.b), lda: C.int(p.ldb), b: C.ulonglong(p.a), ldb: C.int(p.lda), c: C.ulonglong(p.c), ldc: C.int(p.ldc),
+		narrow: number(p.narrow), narrow_out: number(p.narrowOut), tf32: number(p.tf32), beta: C.float(bit(p.call.Accumulate)),
+	}
+}
+
+// gemm enqueues a product.
+func (l *blas) gemm(r *request) error {
+	if status := C.prenorm_blas_gemm(l.handle, r); status != 0 {
 		return fmt.Errorf("cublasGemmEx: status %d", int(status))
 	}
 	return nil
-}
-
-func bit(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
 }

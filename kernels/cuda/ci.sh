@@ -84,7 +84,8 @@ assemble() {
 
 test_ptx() { (cd "$root" && go test -tags gpu ./kernels/cuda -count=1 -run TestPTX "$@"); }
 
-# run_tests runs the package's tests on the software driver with all of its checks, warps and blocks in two orders.
+# run_tests runs the package's tests on the software driver with all of its checks, warps and blocks in two orders, and the program's own
+# without the check for races, which the kernels have passed by then.
 run_tests() {
 	if [ ! -d "$softgpu" ]; then
 		loud "$softgpu is not there: no kernel of kernels/cuda is run, only built and assembled"
@@ -96,6 +97,7 @@ run_tests() {
 	for seed in 0 3; do
 		(cd "$root" && EMU_RACECHECK=1 EMU_INITCHECK=1 EMU_FUZZ=$seed EMU_CC=80 go test -tags gpu ./kernels/cuda -count=1 -timeout 30m)
 	done
+	(cd "$root" && EMU_RACECHECK=0 EMU_CC=80 go test -tags gpu ./cmd/prenorm -count=1 -timeout 30m -run '^TestGPU')
 }
 
 install_tools

@@ -94,7 +94,7 @@ func (b *Backend) Bind(c kernels.Call, a kernels.Args) (kernels.Launch, error) {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
 	p := &program{call: c, args: a}
-	build := &builder{device: b.device, program: p}
+	build := &builder{device: b.device, precision: b.precision, program: p}
 	e.bind(build, c, a, plan)
 	if build.err != nil {
 		return nil, build.err

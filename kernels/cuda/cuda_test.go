@@ -16,7 +16,10 @@ import (
 // TestConformance holds every kernel against the reference. It needs a GPU, or the software driver.
 func TestConformance(t *testing.T) {
 	needDevice(t)
-	kerneltest.Run(t, func() (kernels.Backend, error) { return kernels.Open("cuda", kernels.Options{MatMul: "own"}) }, kerneltest.Options{Narrow: true})
+	open := func() (kernels.Backend, error) {
+		return kernels.Open("cuda", kernels.Options{MatMul: "own", Precision: kernels.PrecisionBF16})
+	}
+	kerneltest.Run(t, open, kerneltest.Options{Narrow: true})
 	if have, want := len(table), len(kerneltest.Calls()); have != want {
 		t.Errorf("cuda has %d kernels, package kernels has %d calls", have, want)
 	}

@@ -36,6 +36,7 @@ type device struct {
 	modules   map[*module]cu.Module
 	functions map[string]cu.Function
 	faults    faults
+	marks     marks
 	blas      blas
 	last      *program // the last one launched
 	failed    error    // what a launch returned, until a call reports it
@@ -51,9 +52,10 @@ type staging struct {
 // stagingBytes is the size of one staging buffer: large enough to hide the cost of starting a copy.
 const stagingBytes = 1 << 20
 
-// job is one thing to do: a program to launch, a copy, or a function. All but a launch are answered.
+// job is one thing to do: a program to launch, a mark to put, a copy, or a function. Copies and functions are answered.
 type job struct {
 	program *program
+	mark    bool
 	copy    transfer
 	call    func() error
 }
@@ -94,6 +96,8 @@ func (d *device) run(started chan<- error) {
 		switch j := <-d.jobs; {
 		case j.program != nil:
 			d.launch(j.program)
+		case j.mark:
+			d.marks.add(d.compute)
 		case j.call != nil:
 			d.reply <- j.call()
 		default:
@@ -123,6 +127,14 @@ func (d *device) start() error {
 	err := inOrder([]step{
 		{"cuDeviceGet", func() (err error) { gpu, err = cu.GetDevice(0); return }},
 		{"cuDeviceGetName", func() (err error) { d.name, err = gpu.Name(); return }},
+	})
+	if err == nil {
+		err = suitable(gpu, d.name)
+	}
+	if err != nil {
+		return err
+	}
+	err = inOrder([]step{
 		{"cuCtxCreate", func() (err error) { d.context, err = gpu.MakeContext(cu.SchedAuto); return }},
 		{"cuStreamCreate", func() (err error) { d.compute, err = cu.MakeStream(cu.NonBlocking); return }},
 		{"cuStreamCreate", func() (err error) { d.copies, err = cu.MakeStream(cu.NonBlocking); return }},

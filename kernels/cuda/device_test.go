@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 	case "blas":
 		bindProduct()
+	case "describe":
+		describe()
 	default:
 		if where := os.Getenv(mutated); where != "" {
 			mutate(where)
@@ -100,6 +102,7 @@ func TestDigest(t *testing.T) {
 	kv := random(r, n, 16)
 	y := run(t, b, c, nil, x, kv, kv)[0]
 	add(kernels.AttentionGrad(c), x, kv, kv, y, dy)
+	results = append(results, flashResults(t, b, r)...)
 	t.Logf("digest %x", digest(results))
 }
 
@@ -130,7 +133,7 @@ func TestOutOfMemory(t *testing.T) {
 	if err == nil {
 		t.Fatal("a petabyte is granted")
 	}
-	for _, words := range []string{"out of memory", fmt.Sprint(1<<50, " bytes wanted"), "bytes free", "batch_size"} {
+	for _, words := range []string{"out of memory", fmt.Sprint(1<<50, " bytes wanted"), "bytes free of", "0 bytes taken before", "train.batch ", "train.accumulate", "model.context", "precision: bf16"} {
 		if !strings.Contains(err.Error(), words) {
 			t.Errorf("%q does not say %q", err, words)
 		}
@@ -274,7 +277,7 @@ func TestRefusals(t *testing.T) {
 		args kernels.Args
 		want string
 	}{
-		{kernels.Add{}, kernels.Args{Out: views(wide), In: views(wide, wide)}, "computes in f32 only"},
+		{kernels.Add{}, kernels.Args{Out: views(wide), In: views(wide, wide)}, "computes in f32 and bf16 only"},
 		{&kernels.Add{}, kernels.Args{Out: views(out), In: views(x, x)}, "as *kernels.Add"},
 		{nil, kernels.Args{}, "no call"},
 		{kernels.SumRows{}, kernels.Args{Out: views(f(3)), In: views(x)}, "ask Workspace"},
@@ -366,7 +369,7 @@ func TestFaultIsBlamed(t *testing.T) {
 		}
 		words := []string{"IllegalAddress", "kernel fill_4 of fill", "f32[100]", "or a launch before it"}
 		if wait != "" {
-			words = []string{"IllegalAddress", "kernel scale of scale", "Factor:3", "f32[100]"}
+			words = []string{"IllegalAddress", "kernel scale_f of scale", "Factor:3", "f32[100]"}
 		}
 		err = b.Sync()
 		for _, w := range words {

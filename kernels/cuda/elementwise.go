@@ -16,22 +16,27 @@ var elementwisePTX string
 var elementwise = &module{"elementwise", elementwisePTX}
 
 func init() {
+	narrowed(kernels.Convert{}, kernels.Fill{}, kernels.Add{}, kernels.Scale{}, kernels.AddBias{})
 	enter(planFill, bindFill)
+	enterPlain(func(b *builder, _ kernels.Convert, a kernels.Args) {
+		y, x, n := a.Out[0], a.In[0], a.Out[0].Len()
+		b.spread(elementwise, typed("convert", y, x), n, wide(y, x), y, x, n)
+	})
 	enterPlain(func(b *builder, _ kernels.Add, a kernels.Args) {
-		n := a.Out[0].Len()
-		b.elements(elementwise, "add", n, a.Out[0], a.In[0], a.In[1], n)
+		z, x, y, n := a.Out[0], a.In[0], a.In[1], a.Out[0].Len()
+		b.spread(elementwise, typed("add", z, x, y), n, wide(z, x, y), z, x, y, n)
 	})
 	enterPlain(func(b *builder, c kernels.Scale, a kernels.Args) {
-		n := a.Out[0].Len()
-		b.elements(elementwise, "scale", n, a.Out[0], a.In[0], float32(c.Factor), n)
+		y, x, n := a.Out[0], a.In[0], a.Out[0].Len()
+		b.spread(elementwise, typed("scale", y), n, wide(y), y, x, float32(c.Factor), n)
 	})
 	enter(planSoftcap, func(b *builder, c kernels.Softcap, a kernels.Args, _ none) {
-		n := a.Out[0].Len()
-		b.elements(elementwise, "softcap", n, a.Out[0], a.In[0], float32(c.Cap), n)
+		y, x, n := a.Out[0], a.In[0], a.Out[0].Len()
+		b.spread(elementwise, "softcap", n, wide(y), y, x, float32(c.Cap), n)
 	})
 	enterPlain(func(b *builder, _ kernels.AddBias, a kernels.Args) {
-		n := a.Out[0].Len()
-		b.elements(elementwise, "addbias", n, a.Out[0], a.In[0], a.In[1], a.In[1].Len(), n)
+		y, x, bias, n := a.Out[0], a.In[0], a.In[1], a.Out[0].Len()
+		b.spread(elementwise, typed("addbias", y), n, wide(y), y, x, bias, bias.Len(), n)
 	})
 }
 
@@ -64,6 +69,6 @@ func planFill(c kernels.Fill, a kernels.Args, _ *scratch) (uint64, error) {
 }
 
 func bindFill(b *builder, _ kernels.Fill, a kernels.Args, bits uint64) {
-	n := a.Out[0].Len()
-	b.elements(elementwise, fmt.Sprint("fill_", a.Out[0].DType.Size()), n, a.Out[0], bits, n)
+	n, size := a.Out[0].Len(), a.Out[0].DType.Size()
+	b.spread(elementwise, fmt.Sprint("fill_", size), n, 16/size, a.Out[0], bits, n)
 }

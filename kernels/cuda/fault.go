@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"gorgonia.org/cu"
+
+	"prenorm/kernels"
 )
 
 // faults is a table of 64-bit words on the device, one for each kind of bad index that the bound calls can meet: kernels set a word to the
@@ -30,7 +32,13 @@ type faultKind struct {
 	rest         string // what follows the range
 }
 
+// notFinite is the kind of a logit that is NaN or infinite: the value is its id, the index its row.
+var notFinite = faultKind{kernel: kernels.SampleTokens{}.Kernel(), what: "logit"}
+
 func (k faultKind) error(value int32, index uint32) error {
+	if k == notFinite {
+		return kernels.NotFinite(int(value), int(index))
+	}
 	return fmt.Errorf("%s: %s %d at index %d is outside [0, %d)%s", k.kernel, k.what, value, index, k.limit, k.rest)
 }
 

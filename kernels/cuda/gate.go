@@ -22,8 +22,8 @@ func init() {
 	narrowed(kernels.Gate{}, kernels.GateGrad{}, kernels.DyT{}, kernels.DyTGrad{})
 }
 
-// typed is a kernel's name for the types of x and of the other large view, its result or what comes from above.
-func typed(name string, x, y kernels.View) string {
+// gateName is a kernel's name for the types of x and of the other large view, its result or what comes from above.
+func gateName(name string, x, y kernels.View) string {
 	return fmt.Sprintf("%s_%v_%v", name, x.DType, y.DType)
 }
 
@@ -34,13 +34,13 @@ func (b *builder) warps(m *module, name string, rows int, args ...any) {
 
 func bindGate(b *builder, _ kernels.Gate, a kernels.Args) {
 	rows, columns := a.In[0].Dim(0), a.In[0].Dim(1)
-	b.warps(gates, typed("gate", a.In[0], a.Out[0]), rows, a.Out[0], a.In[0], a.In[1], rows, columns, a.In[1].Len())
+	b.warps(gates, gateName("gate", a.In[0], a.Out[0]), rows, a.Out[0], a.In[0], a.In[1], rows, columns, a.In[1].Len())
 }
 
 func bindDyT(b *builder, _ kernels.DyT, a kernels.Args) {
 	d := a.In[2].Len()
 	runs := a.In[0].Len() / d
-	b.warps(gates, typed("dyt", a.In[0], a.Out[0]), runs, a.Out[0], a.In[0], a.In[1], a.In[2], a.In[3], runs, d)
+	b.warps(gates, gateName("dyt", a.In[0], a.Out[0]), runs, a.Out[0], a.In[0], a.In[1], a.In[2], a.In[3], runs, d)
 }
 
 // gateGradPlan holds the sums over the rows of a strip and, where the gate is shorter than a row, over all of them.
@@ -58,13 +58,13 @@ func planGateGrad(_ kernels.GateGrad, a kernels.Args, s *scratch) (gateGradPlan,
 
 func bindGateGrad(b *builder, _ kernels.GateGrad, a kernels.Args, p gateGradPlan) {
 	rows, columns, d := a.In[0].Dim(0), a.In[0].Dim(1), a.In[1].Len()
-	b.launch(gates, typed("gate_grad", a.In[0], a.In[2]), [3]int{ceil(columns, 32), p.count, 1}, 256,
+	b.launch(gates, gateName("gate_grad", a.In[0], a.In[2]), [3]int{ceil(columns, 32), p.count, 1}, 256,
 		a.Out[0], p.partial, a.In[0], a.In[1], a.In[2], rows, columns, d, p.rows)
 	if d == columns {
-		b.columnTotal(a.Out[1], p.partial, p.count, columns)
+		b.columnTotals(p.partial, p.count, columns, a.Out[1])
 		return
 	}
-	b.columnTotal(kernels.View{Dev: p.total}, p.partial, p.count, columns)
+	b.columnTotals(p.partial, p.count, columns, kernels.View{Dev: p.total})
 	b.rows(gates, "fold", d, 256, a.Out[1], p.total, columns, d)
 }
 
@@ -85,9 +85,9 @@ func planDyTGrad(_ kernels.DyTGrad, a kernels.Args, s *scratch) (dytGradPlan, er
 }
 
 func bindDyTGrad(b *builder, _ kernels.DyTGrad, a kernels.Args, p dytGradPlan) {
-	b.launch(gates, typed("dyt_grad", a.In[0], a.In[4]), [3]int{ceil(p.d, 32), p.count, 1}, 256,
+	b.launch(gates, gateName("dyt_grad", a.In[0], a.In[4]), [3]int{ceil(p.d, 32), p.count, 1}, 256,
 		a.Out[0], p.slope, p.gain, p.bias, a.In[0], a.In[1], a.In[2], a.In[4], p.runs, p.d, p.rows)
 	b.rows(gates, "fold", 1, 256, a.Out[1], p.slope, p.blocks, 1)
-	b.columnTotal(a.Out[2], p.gain, p.count, p.d)
-	b.columnTotal(a.Out[3], p.bias, p.count, p.d)
+	b.columnTotals(p.gain, p.count, p.d, a.Out[2])
+	b.columnTotals(p.bias, p.count, p.d, a.Out[3])
 }

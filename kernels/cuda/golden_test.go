@@ -12,18 +12,21 @@ import (
 	"prenorm/train/parity"
 )
 
-// TestGolden holds models on the GPU against float64 figures of an independent implementation, to the tolerances of the CPU, with our own
-// products and with cuBLAS's where it is found. Beside the files that are committed it takes those that the CPU can check in PRENORM_GOLDEN or
+// TestGolden holds models on the GPU against float64 figures of an independent implementation, in every precision, to the tolerances of the CPU
+// in fp32, with our own products and with cuBLAS's where it is found. Beside the files that are committed it takes those that the CPU can check in PRENORM_GOLDEN or
 // ../shared/golden.
 func TestGolden(t *testing.T) {
 	needDevice(t)
-	for _, products := range []string{"own", "auto"} {
-		t.Run(products, func(t *testing.T) { goldenFiles(t, products) })
+	for _, precision := range kernels.Precisions() {
+		for _, products := range []string{"own", "auto"} {
+			o := kernels.Options{MatMul: products, Precision: precision}
+			t.Run(string(precision)+"/"+products, func(t *testing.T) { goldenFiles(t, o) })
+		}
 	}
 }
 
-func goldenFiles(t *testing.T, products string) {
-	be, err := New(kernels.Options{MatMul: products})
+func goldenFiles(t *testing.T, o kernels.Options) {
+	be, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +66,7 @@ func goldenFiles(t *testing.T, products string) {
 }
 
 func golden(t *testing.T, be kernels.Backend, path string) {
-	r, err := parity.Check(be, path, parity.Default)
+	r, err := parity.Check(be, path, parity.Of(be.(kernels.Mixed).Precision()))
 	if err != nil {
 		t.Fatal(err)
 	}

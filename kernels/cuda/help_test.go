@@ -65,9 +65,18 @@ func scalar(x float32) kernels.View { return kernels.HostView([]float32{x}, 1) }
 // i is.
 func run(t *testing.T, be kernels.Backend, c kernels.Call, alias []int, in ...kernels.View) []kernels.View {
 	t.Helper()
-	out, _, err := c.Infer(in)
+	return runAs(t, be, c, nil, alias, in...)
+}
+
+// runAs is run with the types of outputs where they are not those of Infer. It returns outputs of bfloat16 as float32.
+func runAs(t *testing.T, be kernels.Backend, c kernels.Call, types []kernels.DType, alias []int, in ...kernels.View) []kernels.View {
+	t.Helper()
+	out, _, err := c.Infer(kernels.Widened(kernels.Args{In: in}).In)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i, d := range types {
+		out[i].DType = d
 	}
 	work, err := be.Workspace(c, kernels.Args{In: in, Out: out})
 	if err != nil {
@@ -97,13 +106,43 @@ func run(t *testing.T, be kernels.Backend, c kernels.Call, alias []int, in ...ke
 	}
 	var results []kernels.View
 	for _, v := range a.Out {
-		host := make([]float32, v.Len())
-		if err := be.Download(host, v); err != nil {
-			t.Fatal(err)
-		}
-		results = append(results, kernels.HostView(host, v.Shape...))
+		results = append(results, downloaded(t, be, v))
 	}
 	return results
+}
+
+// downloaded is a copy of a view on the host, float32 where it is of bfloat16.
+func downloaded(t *testing.T, be kernels.Backend, v kernels.View) kernels.View {
+	t.Helper()
+	host, narrow, ints := make([]float32, v.Len()), make([]uint16, v.Len()), make([]int32, v.Len())
+	var err error
+	switch v.DType {
+	case kernels.I32:
+		err = be.Download(ints, v)
+	case kernels.BF16:
+		err = be.Download(narrow, v)
+		for i, b := range narrow {
+			host[i] = kernels.FromBF16(b)
+		}
+	default:
+		err = be.Download(host, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.DType == kernels.I32 {
+		return kernels.HostView(ints, v.Shape...)
+	}
+	return kernels.HostView(host, v.Shape...)
+}
+
+// narrowView is a host view of float32 rounded to bfloat16.
+func narrowView(v kernels.View) kernels.View {
+	x := make([]uint16, v.Len())
+	for i, f := range v.F32() {
+		x[i] = kernels.ToBF16(f)
+	}
+	return kernels.HostView(x, v.Shape...)
 }
 
 // placer gives views memory, each an arena of its own.
@@ -129,9 +168,12 @@ func (p placer) view(like kernels.View) kernels.View {
 func (p placer) upload(dst, src kernels.View) {
 	p.t.Helper()
 	var err error
-	if src.DType == kernels.I32 {
+	switch src.DType {
+	case kernels.I32:
 		err = p.be.Upload(dst, src.I32())
-	} else {
+	case kernels.BF16:
+		err = p.be.Upload(dst, src.BF16())
+	default:
 		err = p.be.Upload(dst, src.F32())
 	}
 	if err != nil {

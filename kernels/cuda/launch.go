@@ -40,7 +40,7 @@ func (d *device) function(m *module, name string) (cu.Function, error) {
 // kernelLaunch is one launch with its arguments, each in a slot of 64 bits, as cu reads 8 bytes of every argument; or one product of cuBLAS.
 type kernelLaunch struct {
 	name     string
-	product  *product // nil = a kernel of ours
+	product  *request // nil = a kernel of ours
 	function cu.Function
 	grid     [3]int
 	block    int
@@ -93,9 +93,10 @@ func (d *device) enqueue(l *kernelLaunch) error {
 
 // builder collects the launches of a call while it is bound, and keeps the first error.
 type builder struct {
-	device  *device
-	program *program
-	err     error
+	device    *device
+	precision kernels.Precision
+	program   *program
+	err       error
 }
 
 // launch adds a kernel with blocks of the given number of threads. A grid with no block adds nothing. Arguments are views and

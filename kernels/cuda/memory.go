@@ -40,8 +40,7 @@ func (a *arena) allocate() (err error) {
 	if a.at, err = cu.MemAlloc(int64(a.bytes)); err != nil {
 		if err == cu.OutOfMemory {
 			free, total, _ := cu.MemInfo()
-			return fmt.Errorf("cuda: out of memory: %d bytes wanted, %d bytes free of %d on %s (lower train.batch_size or model.context, or stop what else uses the GPU)",
-				a.bytes, free, total, a.backend.device.name)
+			return fmt.Errorf("cuda: %w", &kernels.OutOfMemory{Device: a.backend.device.name, Wanted: int64(a.bytes), Held: a.backend.allocated.Load(), Free: free, Total: total})
 		}
 		return fmt.Errorf("cuda: cuMemAlloc of %d bytes: %w", a.bytes, err)
 	}

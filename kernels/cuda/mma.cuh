@@ -43,6 +43,11 @@ __device__ __forceinline__ void copy_16(void *to, const void *from, int bytes) {
 	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes) : "memory");
 }
 
+// copy_4 starts a copy of 4 bytes, both addresses aligned to 4; with bytes = 0 zeros are written.
+__device__ __forceinline__ void copy_4(void *to, const void *from, int bytes) {
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes) : "memory");
+}
+
 // copies_commit ends a group of copies.
 __device__ __forceinline__ void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

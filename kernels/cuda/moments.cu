@@ -1,5 +1,5 @@
 // Moments of two tensors, in two fixed stages: each of up to 256 blocks sums its elements, then one block adds theirs in order.
-#include "common.cuh"
+#include "vectors.cuh"
 
 // Moments are the sums of x², y² and x y, and the largest |x|, numbers before NaN.
 struct Moments {
@@ -20,10 +20,11 @@ template <class X, class Y> __device__ __forceinline__ void moments(float4 *__re
 	if (threadIdx.x == 0) partial[blockIdx.x] = make_float4(xx, yy, xy, top);
 }
 
-extern "C" __global__ void __launch_bounds__(256) moments_f32_f32(float4 *partial, const float *x, const float *y, ll n) { moments(partial, x, y, n); }
-extern "C" __global__ void __launch_bounds__(256) moments_f32_bf16(float4 *partial, const float *x, const bf16 *y, ll n) { moments(partial, x, y, n); }
-extern "C" __global__ void __launch_bounds__(256) moments_bf16_f32(float4 *partial, const bf16 *x, const float *y, ll n) { moments(partial, x, y, n); }
-extern "C" __global__ void __launch_bounds__(256) moments_bf16_bf16(float4 *partial, const bf16 *x, const bf16 *y, ll n) { moments(partial, x, y, n); }
+#define MOMENTS(X, Y)                                                                                                                              \
+	extern "C" __global__ void __launch_bounds__(256) moments_##X##Y(float4 *partial, const TYPE_##X *x, const TYPE_##Y *y, ll n) { \
+		moments(partial, x, y, n);                                                                                              \
+	}
+TWO_TYPES(MOMENTS)
 
 // m = the moments of all blocks, at most 256 of them. A sum of squares is NaN exactly where an element is, and so is the largest then.
 extern "C" __global__ void __launch_bounds__(256) moments_total(float *__restrict__ m, const float4 *__restrict__ partial, int blocks) {

@@ -14,29 +14,33 @@ var normPTX string
 var norms = &module{"norm", normPTX}
 
 func init() {
+	narrowed(kernels.RMSNorm{}, kernels.LayerNorm{}, kernels.AddRMSNorm{}, kernels.AddLayerNorm{})
 	enterPlain(func(b *builder, c kernels.RMSNorm, a kernels.Args) {
-		n := normOf(a)
-		b.norm(n, "rmsnorm", a.Out[0], optional(a.Aux, 0), a.In[0], a.In[1], float32(c.Eps), unit(c.UnitOffset))
+		b.norm(norm{name: "rmsnorm", y: a.Out[0], rstd: optional(a.Aux, 0), x: a.In[0], gain: a.In[1], eps: c.Eps, unit: c.UnitOffset})
 	})
 	enterPlain(func(b *builder, c kernels.LayerNorm, a kernels.Args) {
-		n := normOf(a)
-		b.norm(n, "layernorm", a.Out[0], optional(a.Aux, 0), optional(a.Aux, 1), a.In[0], a.In[1], a.In[2], float32(c.Eps), unit(c.UnitOffset))
+		b.norm(norm{name: "layernorm", y: a.Out[0], mean: optional(a.Aux, 0), rstd: optional(a.Aux, 1), x: a.In[0], gain: a.In[1], bias: a.In[2],
+			eps: c.Eps, unit: c.UnitOffset})
 	})
-	enter(planNormGrad[kernels.RMSNormGrad], bindRMSNormGrad)
-	enter(planNormGrad[kernels.LayerNormGrad], bindLayerNormGrad)
+	enterPlain(func(b *builder, c kernels.AddRMSNorm, a kernels.Args) {
+		b.norm(norm{name: "add_rmsnorm", y: a.Out[0], z: a.Out[1], rstd: optional(a.Aux, 0), x: a.In[0], r: &a.In[1], gain: a.In[2],
+			eps: c.Eps, unit: c.UnitOffset})
+	})
+	enterPlain(func(b *builder, c kernels.AddLayerNorm, a kernels.Args) {
+		b.norm(norm{name: "add_layernorm", y: a.Out[0], z: a.Out[1], mean: optional(a.Aux, 0), rstd: optional(a.Aux, 1), x: a.In[0], r: &a.In[1],
+			gain: a.In[2], bias: a.In[3], eps: c.Eps, unit: c.UnitOffset})
+	})
 }
 
-// normShape is runs of d elements.
-type normShape struct{ runs, d int }
-
-func normOf(a kernels.Args) normShape { return normShape{a.In[0].Len() / a.In[1].Len(), a.In[1].Len()} }
-
-// unit is what is added to a stored gain.
-func unit(offset bool) float32 {
-	if offset {
-		return 1
-	}
-	return 0
+// norm is a forward: of x, or of z = x + r where there is an r. What is not there is zero.
+type norm struct {
+	name       string
+	y, z, x    kernels.View
+	r          *kernels.View
+	gain, bias kernels.View
+	mean, rstd uintptr
+	eps        float64
+	unit       bool
 }
 
 // optional is the address of a view that may not be there.
@@ -47,66 +51,63 @@ func optional(views []kernels.View, i int) uintptr {
 	return 0
 }
 
-// norm adds a kernel that gives each run a warp or, when it is long, a block.
-func (b *builder) norm(n normShape, name string, args ...any) {
-	args = append(args, n.runs, n.d)
-	if n.d <= 512 {
-		b.rows(norms, name+"_32", ceil(n.runs, 8), 256, args...)
-	} else {
-		b.rows(norms, name+"_256", n.runs, 256, args...)
+// unit is what is added to a stored gain.
+func unit(offset bool) float32 {
+	if offset {
+		return 1
 	}
+	return 0
 }
 
-// normGradPlan is the workspace of a gradient: statistics, when they are not given, and partial sums of the parameters' gradients.
-type normGradPlan struct {
-	normShape
-	strips
-	mean, rstd uintptr
-	sums       [2]uintptr
+// norm adds the kernel of a forward.
+func (b *builder) norm(n norm) {
+	rows, d := n.x.Len()/n.gain.Len(), n.gain.Len()
+	name, r := n.name, uintptr(0)
+	operands := []kernels.View{n.y, n.x}
+	if n.r != nil {
+		r = n.r.Dev
+		operands = append(operands, *n.r, n.z)
+	}
+	t := teamOf(d, operands, n.gain, n.bias)
+	types := []kernels.View{n.y, n.x}
+	if n.r != nil {
+		types[1] = *n.r
+	}
+	b.rows(norms, typed(name+t.how, types...), ceil(rows, t.rows()), t.block, n.y, n.z, n.mean, n.rstd, n.x, r, n.gain, n.bias,
+		float32(n.eps), unit(n.unit), rows, d, t.threads)
 }
 
-func planNormGrad[C kernels.Call](_ C, a kernels.Args, s *scratch) (normGradPlan, error) {
-	p := normGradPlan{normShape: normOf(a)}
-	p.strips = stripsOf(p.runs)
-	if len(a.Saved) == 0 {
-		p.mean, p.rstd = s.f32(p.runs), s.f32(p.runs)
-	}
-	for i := range a.Out[1:] {
-		p.sums[i] = s.f32(p.strips.count * p.d)
-	}
-	return p, nil
+// team says how many threads of a block work on one row, and whether they hold it in registers, as in team.cuh.
+type team struct {
+	how            string
+	threads, block int
 }
 
-func bindRMSNormGrad(b *builder, c kernels.RMSNormGrad, a kernels.Args, p normGradPlan) {
-	rstd := p.rstd
-	if len(a.Saved) > 0 {
-		rstd = a.Saved[0].Dev
-	} else {
-		b.norm(p.normShape, "rmsnorm", uintptr(0), rstd, a.In[0], a.In[1], float32(c.Eps), unit(c.UnitOffset))
-	}
-	b.norm(p.normShape, "rmsnorm_dx", a.Out[0], a.In[0], a.In[1], a.In[2], rstd, unit(c.UnitOffset))
-	b.normParameters(a.Out[1:], p, a.In[0], a.In[2], 0, rstd)
-}
+// rows is how many rows a block works on at a time.
+func (t team) rows() int { return t.block / t.threads }
 
-func bindLayerNormGrad(b *builder, c kernels.LayerNormGrad, a kernels.Args, p normGradPlan) {
-	mean, rstd := p.mean, p.rstd
-	if len(a.Saved) > 0 {
-		mean, rstd = a.Saved[0].Dev, a.Saved[1].Dev
-	} else {
-		b.norm(p.normShape, "layernorm", uintptr(0), mean, rstd, a.In[0], a.In[1], a.In[2], float32(c.Eps), unit(c.UnitOffset))
-	}
-	b.norm(p.normShape, "layernorm_dx", a.Out[0], a.In[0], a.In[1], a.In[3], mean, rstd, unit(c.UnitOffset))
-	b.normParameters(a.Out[1:], p, a.In[0], a.In[3], mean, rstd)
-}
+// The most elements of a row that a thread holds, and the most threads of a row that is held.
+const (
+	teamHolds   = 16
+	teamThreads = 512
+)
 
-// normParameters adds the sums over runs: the gradient of the gain and, where there is a second output, of the bias.
-func (b *builder) normParameters(out []kernels.View, p normGradPlan, x, dy kernels.View, mean, rstd uintptr) {
-	bias := uintptr(0)
-	if len(out) > 1 {
-		bias = p.sums[1]
+// teamOf chooses the team for rows of d elements. Operands with rows, and parameters of one row, must be aligned if the row is to be held.
+func teamOf(d int, operands []kernels.View, parameters ...kernels.View) team {
+	n := wide(operands...)
+	if d%n != 0 || d > teamHolds*teamThreads || !aligned(n, operands...) || !aligned(n, parameters...) {
+		if d <= 512 {
+			return team{"_long", 32, 256}
+		}
+		return team{"_long", 256, 256}
 	}
-	b.launch(norms, "norm_partial", [3]int{ceil(p.d, 32), p.strips.count, 1}, 256, p.sums[0], bias, x, dy, mean, rstd, p.runs, p.d, p.strips.rows)
-	for i, v := range out {
-		b.columnTotal(v, p.sums[i], p.strips.count, p.d)
+	t := team{"_held", 4, 256}
+	for t.threads*teamHolds < d && t.threads < 256 {
+		t.threads *= 2
 	}
+	if t.threads*teamHolds < d {
+		t.threads = 32 * ceil(d, 32*teamHolds)
+		t.block = t.threads
+	}
+	return t
 }

@@ -1,11 +1,19 @@
 // Global norm, clip factor, AdamW and SGD over a slab.
-#include "common.cuh"
+#include "vectors.cuh"
 
-// partial[block] = the sum of squares, in float64, of the block's part of g
+// partial[block] = the sum of squares, in float64, of the block's part of g; a part is a multiple of 4 elements
 extern "C" __global__ void __launch_bounds__(256) norm_squares(double *__restrict__ partial, const float *__restrict__ g, ll part, ll n) {
 	const ll first = blockIdx.x * part, end = min(n, first + part);
 	double sum = 0.;
-	for (ll i = first + threadIdx.x; i < end; i += 256) sum += (double)g[i] * (double)g[i];
+	const ll whole = aligned<4>(g) && first < end ? (end - first) / 4 * 4 : 0;
+#pragma unroll 4
+	for (ll i = first + 4 * threadIdx.x; i < first + whole; i += 4 * 256) {
+		float v[4];
+		load(v, g + i);
+#pragma unroll
+		for (int k = 0; k < 4; k++) sum += (double)v[k] * (double)v[k];
+	}
+	for (ll i = first + whole + threadIdx.x; i < end; i += 256) sum += (double)g[i] * (double)g[i];
 	sum = block_sum<256>(sum);
 	if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
@@ -35,13 +43,18 @@ extern "C" __global__ void adamw(float *out_p, float *out_m, float *out_v, const
 	const float rate = hyper[0], clip = hyper[3];
 	const bool skip = clip != clip; // the gradient was not finite
 	const float step = rate / hyper[1], root = 1.f / sqrtf(hyper[2]), keep = 1.f - rate * decay;
-	ELEMENTS(i, n) {
-		const float p0 = p[i], m0 = m[i], v0 = v[i], gi = clip * g[i];
-		const float m1 = beta1 * m0 + rest1 * gi, v1 = beta2 * v0 + rest2 * gi * gi;
-		out_m[i] = skip ? m0 : m1;
-		out_v[i] = skip ? v0 : v1;
-		out_p[i] = skip ? p0 : p0 * keep - step * m1 / (sqrtf(v1) * root + eps);
-	}
+	each<4>(n, aligned<4>(out_p, out_m, out_v, p, m, v, g), [=](auto many, ll i) {
+		float p0[many.value], m0[many.value], v0[many.value], gi[many.value];
+		load(p0, p + i), load(m0, m + i), load(v0, v + i), load(gi, g + i);
+#pragma unroll
+		for (int k = 0; k < many.value; k++) {
+			const float gk = clip * gi[k], m1 = beta1 * m0[k] + rest1 * gk, v1 = beta2 * v0[k] + rest2 * gk * gk;
+			if (skip) continue;
+			m0[k] = m1, v0[k] = v1;
+			p0[k] = p0[k] * keep - step * m1 / (sqrtf(v1) * root + eps);
+		}
+		store(out_p + i, p0), store(out_m + i, m0), store(out_v + i, v0);
+	});
 }
 
 // One step of SGD with momentum. Outputs may be the inputs' memory.
@@ -50,9 +63,15 @@ extern "C" __global__ void sgd(float *out_p, float *out_m, const float *p, const
 	const float rate = hyper[0], clip = hyper[3];
 	const bool skip = clip != clip;
 	const float keep = 1.f - rate * decay;
-	ELEMENTS(i, n) {
-		const float p0 = p[i], m0 = m[i], m1 = momentum * m0 + clip * g[i];
-		out_m[i] = skip ? m0 : m1;
-		out_p[i] = skip ? p0 : p0 * keep - rate * m1;
-	}
+	each<4>(n, aligned<4>(out_p, out_m, p, m, g), [=](auto many, ll i) {
+		float p0[many.value], m0[many.value], gi[many.value];
+		load(p0, p + i), load(m0, m + i), load(gi, g + i);
+#pragma unroll
+		for (int k = 0; k < many.value; k++) {
+			if (skip) continue;
+			m0[k] = momentum * m0[k] + clip * gi[k];
+			p0[k] = p0[k] * keep - rate * m0[k];
+		}
+		store(out_p + i, p0), store(out_m + i, m0);
+	});
 }

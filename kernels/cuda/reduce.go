@@ -13,7 +13,10 @@ var reducePTX string
 
 var reduce = &module{"reduce", reducePTX}
 
-func init() { enter(planSumRows, bindSumRows) }
+func init() {
+	narrowed(kernels.SumRows{})
+	enter(planSumRows, bindSumRows)
+}
 
 // strips says how a sum over rows is cut: into at most 256 strips of at least 64 rows. It depends on the number of rows alone.
 type strips struct{ count, rows int }
@@ -35,12 +38,13 @@ func planSumRows(_ kernels.SumRows, a kernels.Args, s *scratch) (sumRowsPlan, er
 }
 
 func bindSumRows(b *builder, _ kernels.SumRows, a kernels.Args, p sumRowsPlan) {
-	rows, columns := a.In[0].Dim(0), a.In[0].Dim(1)
-	b.launch(reduce, "sumrows_partial", [3]int{ceil(columns, 32), p.count, 1}, 256, p.partial, a.In[0], rows, columns, p.rows)
-	b.columnTotal(a.Out[0], p.partial, p.count, columns)
+	x, rows, columns := a.In[0], a.In[0].Dim(0), a.In[0].Dim(1)
+	b.launch(reduce, typed("sumrows_partial", x), [3]int{ceil(columns, 32*wide(x)), p.count, 1}, 256, p.partial, x, rows, columns, p.rows)
+	b.columnTotals(p.partial, p.count, columns, a.Out[0])
 }
 
-// columnTotal adds the strips of partial sums.
-func (b *builder) columnTotal(out kernels.View, partial uintptr, count, columns int) {
-	b.rows(reduce, "column_total", ceil(columns, threads), threads, out, partial, count, columns)
+// columnTotals adds the strips of one or two arrays of partial sums, which lie one behind the other.
+func (b *builder) columnTotals(partial uintptr, count, columns int, out ...kernels.View) {
+	second := out[len(out)-1]
+	b.launch(reduce, "column_total", [3]int{ceil(columns, 32), len(out), 1}, 1024, out[0], second, partial, count, columns)
 }

@@ -14,17 +14,14 @@ var rowsPTX string
 var rows = &module{"rows", rowsPTX}
 
 func init() {
+	narrowed(kernels.Rope{})
 	enterPlain(func(b *builder, _ kernels.Embed, a kernels.Args) {
 		n, vocab, width := a.Out[0].Len(), a.In[1].Dim(0), a.In[1].Dim(1)
-		b.elements(rows, "embed", n, a.Out[0], a.In[0], a.In[1], b.bad("token", vocab, ""), vocab, width, n)
+		b.spread(rows, "embed", n, 4, a.Out[0], a.In[0], a.In[1], b.bad("token", vocab, ""), vocab, width, n)
 	})
 	enterPlain(bindEmbedGrad)
 	enterPlain(bindRope)
-	enterPlain(func(b *builder, c kernels.CacheWrite, a kernels.Args) {
-		n := a.Out[0].Len()
-		bad := b.bad("position", c.Context, ", the context of the cache")
-		b.elements(rows, "cache_write", n, a.Out[0], a.In[0], a.In[1], a.In[2], bad, c.T, c.Context, a.In[0].Dim(1), n)
-	})
+	enterPlain(bindCacheWrite)
 }
 
 // bindEmbedGrad gives each block more rows of a large vocabulary, so that the tokens are not read too often.
@@ -42,6 +39,16 @@ func bindRope(b *builder, c kernels.Rope, a kernels.Args) {
 	if c.Inverse {
 		sign = -1
 	}
-	limit, d, pairs := a.In[2].Dim(0), a.In[2].Dim(1), a.Out[0].Len()/2
-	b.elements(rows, "rope", pairs, a.Out[0], a.In[0], a.In[1], a.In[2], b.bad("position", limit, ""), limit, a.In[0].Dim(1), d, sign, pairs)
+	y, limit, d, pairs := a.Out[0], a.In[2].Dim(0), a.In[2].Dim(1), a.Out[0].Len()/2
+	b.spread(rows, typed("rope", y), pairs, wide(y), y, a.In[0], a.In[1], a.In[2], b.bad("position", limit, ""), limit, a.In[0].Dim(1), d, sign, pairs)
+}
+
+// bindCacheWrite copies the cache where its memory is not that of the output.
+func bindCacheWrite(b *builder, c kernels.CacheWrite, a kernels.Args) {
+	out, cache, fresh := a.Out[0], a.In[0], a.In[1]
+	if out.Dev != cache.Dev {
+		b.spread(elementwise, typed("convert", out, cache), out.Len(), 4, out, cache, out.Len())
+	}
+	bad := b.bad("position", c.Context, ", the context of the cache")
+	b.spread(rows, "cache_write", fresh.Len(), 4, out, fresh, a.In[2], bad, c.T, c.Context, cache.Dim(1), fresh.Len())
 }

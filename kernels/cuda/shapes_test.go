@@ -14,45 +14,6 @@ import (
 
 // The conformance suite has small shapes. These tests reach what only large ones do.
 
-// TestLargeTiles compares products that take the tiles of 128 with the reference, at sizes beside the tile.
-func TestLargeTiles(t *testing.T) {
-	b := opened(t)
-	r := rand.New(rand.NewPCG(1, 2))
-	const m, n, k = 1030, 900, 19
-	if tileOf(m, n) != 128 {
-		t.Fatal("the problem takes small tiles")
-	}
-	for mode := range 4 {
-		c := kernels.MatMul{TransA: mode&1 != 0, TransB: mode&2 != 0}
-		x, y := random(r, m, k), random(r, k, n)
-		if c.TransA {
-			x = random(r, k, m)
-		}
-		if c.TransB {
-			y = random(r, n, k)
-		}
-		sameAsReference(t, b, 1e-6, c, x, y)
-	}
-}
-
-// TestTilesGiveTheSameBits wants a product's elements not to depend on the tile, which the size of a batch may change.
-func TestTilesGiveTheSameBits(t *testing.T) {
-	b := opened(t)
-	r := rand.New(rand.NewPCG(3, 4))
-	const n, k = 900, 33
-	x, y := random(r, 1030, k), random(r, k, n)
-	all := run(t, b, kernels.MatMul{}, nil, x, y)[0].F32()
-	few := run(t, b, kernels.MatMul{}, nil, kernels.HostView(x.F32()[:7*k], 7, k), y)[0].F32()
-	if tileOf(7, n) == tileOf(1030, n) {
-		t.Fatal("both take the same tile")
-	}
-	for i, w := range few {
-		if all[i] != w {
-			t.Fatalf("element %d: %g in a large product, %g in a small one", i, all[i], w)
-		}
-	}
-}
-
 // TestHeadChunks cuts the logits into chunks of few rows and wants the loss and dx bit for bit, and dW within rounding.
 func TestHeadChunks(t *testing.T) {
 	b := opened(t)
@@ -88,18 +49,6 @@ func TestLargeHeads(t *testing.T) {
 		cached := kernels.CachedAttention{Heads: 2, KVHeads: 1, HeadDim: dim, T: 3, Context: context, Scale: 0.06}
 		sameAsReference(t, b, 1e-5, cached, random(r, 3, 2*dim), random(r, context, dim), random(r, context, dim), kernels.HostView([]int32{30}, 1))
 	}
-}
-
-// TestLongRuns takes the norms' kernels that give a run a block, and sums over rows of more than one strip.
-func TestLongRuns(t *testing.T) {
-	b := opened(t)
-	r := rand.New(rand.NewPCG(9, 10))
-	const rows, width = 300, 517
-	x, gain, bias, dy := random(r, rows, width), random(r, width), random(r, width), random(r, rows, width)
-	sameAsReference(t, b, 1e-6, kernels.RMSNorm{Eps: 1e-6}, x, gain)
-	sameAsReference(t, b, 2e-6, kernels.RMSNormGrad{Eps: 1e-6}, x, gain, dy)
-	sameAsReference(t, b, 1e-6, kernels.LayerNorm{Eps: 1e-6}, x, gain, bias)
-	sameAsReference(t, b, 2e-6, kernels.LayerNormGrad{Eps: 1e-6}, x, gain, bias, dy)
 }
 
 // TestLargeVocabulary takes the embedding gradient's kernel of many rows a block.

@@ -4,9 +4,7 @@ package cuda
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"prenorm/kernels"
 )
@@ -60,7 +58,12 @@ func enterPlain[C kernels.Call](bind func(b *builder, c C, a kernels.Args)) {
 
 // bad is the address at which kernels of this call report an index that is out of range.
 func (b *builder) bad(what string, limit int, rest string) uintptr {
-	at, err := b.device.faults.word(faultKind{kernel: b.program.call.Kernel(), what: what, limit: limit, rest: rest})
+	return b.fault(faultKind{kernel: b.program.call.Kernel(), what: what, limit: limit, rest: rest})
+}
+
+// fault is the address at which kernels of this call report a kind of fault.
+func (b *builder) fault(k faultKind) uintptr {
+	at, err := b.device.faults.word(k)
 	if b.err == nil {
 		b.err = err
 	}
@@ -69,25 +72,7 @@ func (b *builder) bad(what string, limit int, rest string) uintptr {
 
 // lookup finds the call's entry and checks shapes and types.
 func lookup(c kernels.Call, a kernels.Args) (entry, error) {
-	if c == nil {
-		return entry{}, fmt.Errorf("cuda: no call given")
-	}
-	e, ok := table[c.Kernel()]
-	if !ok {
-		return entry{}, fmt.Errorf("cuda: no kernel %q (have %s)", c.Kernel(), strings.Join(slices.Sorted(maps.Keys(table)), ", "))
-	}
-	if err := kernels.Check(c, a); err != nil {
-		return entry{}, fmt.Errorf("cuda: %w", err)
-	}
-	if _, ok := c.(kernels.Fill); ok {
-		return e, nil
-	}
-	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {
-		if v.DType != kernels.F32 && v.DType != kernels.I32 && !(v.DType == kernels.BF16 && narrows[c.Kernel()]) {
-			return entry{}, fmt.Errorf("cuda: %s: a view is %v, the cuda backend computes in f32 and bf16 only (the ref backend serves f64)", c.Kernel(), v)
-		}
-	}
-	return e, nil
+	return kernels.Find("cuda", table, narrows, c, a)
 }
 
 // checkMemory wants each view to lie on the device, aligned to its elements, and no two to share memory where the call does not allow it.

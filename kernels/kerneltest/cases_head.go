@@ -10,7 +10,9 @@ import (
 func init() {
 	// As attention's: exponentials of differences as large as the case's logits.
 	register(kernels.LinearCrossEntropy{}, family{cases: headCases, rounding: 12})
-	register(kernels.LinearCrossEntropyGrad{}, family{cases: headGradCases, rounding: 12, narrow: 2, twin: headTwin})
+	// The gradient by the logits may be rounded to BF16 before the products that follow: an error of one unit of each term. Those of a row
+	// sum to no more than 2, and their errors have any sign.
+	register(kernels.LinearCrossEntropyGrad{}, family{cases: headGradCases, rounding: 12, narrow: 1, twin: headTwin})
 }
 
 // headTwin is the loss alone, whose bits the gradient's loss must have.

@@ -40,6 +40,7 @@ func Calls() []kernels.Call {
 		kernels.Rope{}, kernels.Attention{}, kernels.AttentionGrad{}, kernels.CacheWrite{}, kernels.CachedAttention{},
 		kernels.Activation{}, kernels.ActivationGrad{}, kernels.GatedActivation{}, kernels.GatedActivationGrad{}, kernels.Dropout{},
 		kernels.LinearCrossEntropy{}, kernels.LinearCrossEntropyGrad{},
+		kernels.SampleTokens{},
 		kernels.Fill{}, kernels.GlobalNorm{}, kernels.Moments{}, kernels.ClipFactor{}, kernels.AdamW{}, kernels.SGD{},
 	}
 }

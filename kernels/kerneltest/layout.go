@@ -154,12 +154,14 @@ func put(v kernels.View, x tensor) {
 	case kernels.F64:
 		copy(v.F64(), x.floats)
 	case kernels.F32:
+		y := v.F32()
 		for i, e := range x.floats {
-			v.F32()[i] = float32(e)
+			y[i] = float32(e)
 		}
 	case kernels.BF16:
+		y := v.BF16()
 		for i, e := range x.floats {
-			v.BF16()[i] = kernels.ToBF16(float32(e))
+			y[i] = kernels.ToBF16(float32(e))
 		}
 	}
 }

@@ -152,7 +152,7 @@ func TestForeignOp(t *testing.T) {
 
 // TestSpecErrors wants the ends of a program to be checked.
 func TestSpecErrors(t *testing.T) {
-	r := newRandom(t, 1, 3)
+	r := newRandom(t, kernels.F32, 1, 3)
 	good := func() exec.Spec { return r.spec(false) }
 	for name, c := range map[string]struct {
 		change func(*exec.Spec)
@@ -162,6 +162,7 @@ func TestSpecErrors(t *testing.T) {
 		"no node":         {func(s *exec.Spec) { s.Outputs = append(s.Outputs, exec.Named{Name: "nothing"}) }, []string{"nothing", "no node"}},
 		"one node twice":  {func(s *exec.Spec) { s.Into = append(s.Into, exec.Named{Name: "again", Node: s.Into[0].Node}) }, []string{"again", "one place"}},
 		"output and into": {func(s *exec.Spec) { s.Into = append(s.Into, exec.Named{Name: "loss too", Node: r.loss}) }, []string{"loss too"}},
+		"unknown pass":    {func(s *exec.Spec) { s.Without = []string{"norm"} }, []string{`no pass "norm"`, "add-norm"}},
 		"into a variable": {func(s *exec.Spec) { s.Into = append(s.Into, exec.Named{Name: "variable", Node: s.External[0].Node}) }, []string{"variable"}},
 	} {
 		t.Run(name, func(t *testing.T) {

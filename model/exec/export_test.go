@@ -16,7 +16,7 @@ func (s step) used() (read, written []*buffer) {
 	if s.work != nil {
 		written = append(written, s.work)
 	}
-	return inArena(slices.Concat(s.in, s.saved)), inArena(written)
+	return inArena(s.reads()), inArena(written)
 }
 
 // PeakLive is the largest number of bytes that live at one step, every buffer rounded up to a cache line: no placement can be smaller. It

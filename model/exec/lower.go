@@ -3,7 +3,6 @@ package exec
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -15,10 +14,8 @@ import (
 // lowering turns nodes into steps.
 type lowering struct {
 	*Plan
-	users   map[*buffer][]*G.Node // nodes whose value is in a buffer
 	saved   map[*G.Node][]*buffer // statistics that a forward node saves
 	parts   map[*G.Node][]*buffer // outputs of a node that has several
-	lastUse map[*G.Node]int       // position in order of a node's last reader
 	readers map[*G.Node]bool      // nodes whose statistics are read
 	kept    map[*G.Node]bool      // outputs
 	into    map[*G.Node]*buffer   // memory of the caller for a node's value
@@ -26,7 +23,7 @@ type lowering struct {
 }
 
 func newLowering(p *Plan, order []*G.Node) (*lowering, error) {
-	l := &lowering{Plan: p, users: map[*buffer][]*G.Node{}, saved: map[*G.Node][]*buffer{}, parts: map[*G.Node][]*buffer{},
+	l := &lowering{Plan: p, saved: map[*G.Node][]*buffer{}, parts: map[*G.Node][]*buffer{},
 		readers: map[*G.Node]bool{}, kept: map[*G.Node]bool{}, into: map[*G.Node]*buffer{}, fused: map[*G.Node]*G.Node{}}
 	l.uses(order)
 	for _, o := range p.spec.Outputs {
@@ -49,17 +46,15 @@ func newLowering(p *Plan, order []*G.Node) (*lowering, error) {
 	return l, nil
 }
 
-// uses finds the last reader of every node, the statistics that are read, and the losses that need no launch of their own: those whose
-// backward op computes them too, where nothing reads the loss before that.
+// uses finds the statistics that are read and the losses that need no launch of their own: those whose backward op computes them too, where
+// nothing reads the loss before that.
 func (l *lowering) uses(order []*G.Node) {
-	l.lastUse = make(map[*G.Node]int, len(order))
 	firstUse := make(map[*G.Node]int, len(order))
 	for i, n := range order {
 		for _, c := range children(n) {
 			if _, seen := firstUse[c]; !seen {
 				firstUse[c] = i
 			}
-			l.lastUse[c] = i
 		}
 		o, ok := n.Op().(*op.Op)
 		if !ok || o.Saved() == nil {
@@ -73,12 +68,6 @@ func (l *lowering) uses(order []*G.Node) {
 			l.fused[forward] = n
 		}
 	}
-}
-
-// assign says that a node's value is in a buffer.
-func (l *lowering) assign(n *G.Node, b *buffer) {
-	l.nodes[n] = b
-	l.users[b] = append(l.users[b], n)
 }
 
 // gorgoniaAdd is the type and name of the element-wise addition by which Gorgonia sums gradients. Its type is not exported, so that of a
@@ -101,11 +90,19 @@ func isGorgoniaAdd(o G.Op) bool {
 	return reflect.TypeOf(o) == gorgoniaAdd.t && o.String() == gorgoniaAdd.name
 }
 
-// newBuffer makes a buffer in the arena.
-func (l *lowering) newBuffer(k kind, v kernels.View) *buffer {
-	b := &buffer{kind: k, view: v, bytes: v.Bytes()}
-	l.buffers = append(l.buffers, b)
-	return b
+// lowerAll adds the steps of all nodes.
+func (l *lowering) lowerAll(order []*G.Node) error {
+	needed := l.needed()
+	for _, n := range order {
+		first := len(l.steps)
+		if err := l.lower(n); err != nil {
+			return err
+		}
+		for i := first; i < len(l.steps); i++ {
+			l.steps[i].look = !needed[n]
+		}
+	}
+	return nil
 }
 
 // lower adds the steps of one node and, for one that is wanted in memory of the caller, brings its value there.
@@ -117,7 +114,8 @@ func (l *lowering) lower(n *G.Node) error {
 	if dst == nil || !l.spec.Accumulate {
 		return nil
 	}
-	return l.emit(step{path: "accumulate " + dst.name, call: kernels.Add{}, in: []*buffer{dst, l.nodes[n]}, out: []*buffer{dst}})
+	l.steps = append(l.steps, step{path: "accumulate " + dst.name, call: kernels.Add{}, in: []*buffer{dst, l.nodes[n]}, out: []*buffer{dst}})
+	return nil
 }
 
 func (l *lowering) value(n *G.Node) error {
@@ -129,7 +127,7 @@ func (l *lowering) value(n *G.Node) error {
 		}
 		return nil
 	case *op.Pick:
-		l.assign(n, l.parts[in[0]][o.Index()])
+		l.nodes[n] = l.parts[in[0]][o.Index()]
 		if b := l.nodes[n]; l.kept[n] {
 			b.kind = resident
 		}
@@ -162,7 +160,7 @@ func (l *lowering) constant(n *G.Node) error {
 	default:
 		return fmt.Errorf("constant %v of type %T has no place in a program", n, d)
 	}
-	l.assign(n, b)
+	l.nodes[n] = b
 	return nil
 }
 
@@ -184,14 +182,15 @@ func (l *lowering) add(n *G.Node, in []*G.Node) error {
 	}
 	s := step{path: fmt.Sprintf("gradient sum %d", n.ID()), call: kernels.Add{}, in: bufs}
 	s.out = []*buffer{l.output(n, s, bufs[0].view)}
-	l.assign(n, s.out[0])
-	return l.emit(s)
+	l.nodes[n] = s.out[0]
+	l.steps = append(l.steps, s)
+	return nil
 }
 
 // call lowers one of our ops.
 func (l *lowering) call(n *G.Node, o *op.Op, in []*G.Node) error {
 	if l.fused[n] != nil {
-		l.assign(n, l.newBuffer(l.kindOf(n), o.Outputs()[0]))
+		l.nodes[n] = l.newBuffer(l.kindOf(n), o.Outputs()[0])
 		return nil
 	}
 	bufs, err := l.inputs(in)
@@ -210,8 +209,9 @@ func (l *lowering) call(n *G.Node, o *op.Op, in []*G.Node) error {
 	}
 	if len(o.Outputs()) == 1 {
 		s.out = []*buffer{l.output(n, s, o.Outputs()[0])}
-		l.assign(n, s.out[0])
-		return l.emit(s)
+		l.nodes[n] = s.out[0]
+		l.steps = append(l.steps, s)
+		return nil
 	}
 	for i, v := range o.Outputs() {
 		if loss := o.Saved(); loss != nil && l.fused[loss] == n && i == lossOutput {
@@ -221,7 +221,8 @@ func (l *lowering) call(n *G.Node, o *op.Op, in []*G.Node) error {
 		s.out = append(s.out, l.partOutput(n, i, v))
 	}
 	l.parts[n] = s.out
-	return l.emit(s)
+	l.steps = append(l.steps, s)
+	return nil
 }
 
 // lossOutput is the place of the loss among the outputs of [kernels.LinearCrossEntropyGrad].
@@ -246,8 +247,7 @@ func (l *lowering) kindOf(n *G.Node) kind {
 	return temporary
 }
 
-// output chooses the memory of a node's only output: memory of the caller where it is wanted there, that of an input which is not needed any
-// more where the call allows it, else new memory.
+// output chooses the memory of a node's only output: memory of the caller where it is wanted there, else new memory.
 func (l *lowering) output(n *G.Node, s step, v kernels.View) *buffer {
 	if dst := l.into[n]; dst != nil && !l.spec.Accumulate {
 		return dst
@@ -258,30 +258,5 @@ func (l *lowering) output(n *G.Node, s step, v kernels.View) *buffer {
 			return s.in[0] // a cache is changed where it lives, and so are running statistics
 		}
 	}
-	if p, ok := s.call.(kernels.InPlacer); ok && !l.kept[n] {
-		for _, i := range p.InPlace() {
-			if b := s.in[i]; b.kind == temporary && b.view.DType == v.DType && slices.Equal(b.view.Shape, v.Shape) && l.dies(b, n) {
-				return b
-			}
-		}
-	}
 	return l.newBuffer(l.kindOf(n), v)
-}
-
-// dies says whether no node after n reads the memory of b.
-func (l *lowering) dies(b *buffer, n *G.Node) bool {
-	return !slices.ContainsFunc(l.users[b], func(user *G.Node) bool { return l.lastUse[user] > l.order[n] || l.kept[user] })
-}
-
-// emit asks the backend for the step's workspace and appends it.
-func (l *lowering) emit(s step) error {
-	n, err := l.be.Workspace(s.call, kernels.Args{Out: views(s.out), Aux: views(s.aux), In: views(s.in), Saved: views(s.saved)})
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
-	}
-	if n > 0 {
-		s.work = l.newBuffer(temporary, kernels.Shaped(kernels.I8, n))
-	}
-	l.steps = append(l.steps, s)
-	return nil
 }

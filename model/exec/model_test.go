@@ -113,6 +113,12 @@ func (b *bound) results(t *testing.T) []float32 {
 	if err := b.program.Run(); err != nil {
 		t.Fatal(err)
 	}
+	return b.values(t)
+}
+
+// values are the loss and the gradients as they are.
+func (b *bound) values(t *testing.T) []float32 {
+	t.Helper()
 	loss, err := b.program.View(model.OutLoss)
 	if err != nil {
 		t.Fatal(err)

@@ -1,38 +1,10 @@
 package exec
 
 import (
-	"sort"
+	"slices"
 
 	G "gorgonia.org/gorgonia"
 )
-
-// advance moves what only [Spec.Observed] needs to the place right after its last operand, so that values are looked at while they are in
-// memory and need not be kept. All else stays in its order.
-func (p *Plan) advance(order []*G.Node) []*G.Node {
-	if len(p.spec.Observed) == 0 {
-		return order
-	}
-	needed := p.needed()
-	place := make(map[*G.Node]int64, len(order))
-	for _, n := range order {
-		place[n] = n.ID()
-		if needed[n] {
-			continue
-		}
-		place[n] = 0
-		for _, c := range children(n) {
-			place[n] = max(place[n], place[c])
-		}
-	}
-	sort.SliceStable(order, func(i, j int) bool {
-		a, b := order[i], order[j]
-		if place[a] != place[b] {
-			return place[a] < place[b]
-		}
-		return a.ID() < b.ID()
-	})
-	return order
-}
 
 // needed are the nodes that the program has to compute even if nothing is observed.
 func (p *Plan) needed() map[*G.Node]bool {
@@ -59,4 +31,45 @@ func (p *Plan) needed() map[*G.Node]bool {
 		}
 	}
 	return seen
+}
+
+// relook has the looks read a value elsewhere.
+func (e *editor) relook(b, kept *buffer) {
+	if !e.looked[b] {
+		return
+	}
+	delete(e.looked, b)
+	e.looked[kept] = true
+	for i, s := range e.looks {
+		in := slices.Clone(s.in)
+		for k := range in {
+			if in[k] == b {
+				in[k] = kept
+			}
+		}
+		e.looks[i].in = in
+	}
+}
+
+// steps are the steps of all slots in order, with each look behind the slot that makes the last of its operands: values are looked at while they
+// are in memory and need not be kept. Nothing between those slots writes over an operand, see [editor.rescue].
+func (e *editor) steps() []step {
+	behind := make([][]step, len(e.slots)+1) // behind[0] is before all slots
+	for _, s := range e.looks {
+		at := -1
+		for _, b := range s.reads() {
+			if w, made := e.writer[b]; made {
+				at = max(at, w)
+			}
+		}
+		for _, b := range s.writes() {
+			e.writer[b] = at
+		}
+		behind[at+1] = append(behind[at+1], s)
+	}
+	list := behind[0]
+	for i, s := range e.slots {
+		list = append(append(list, s.steps()...), behind[i+1]...)
+	}
+	return list
 }

@@ -29,10 +29,14 @@ type Spec struct {
 	Inputs   []Named // variables with memory of the program's own, set by the caller
 	External []Named // variables in memory that the caller gives to Bind: parameters, caches
 	Outputs  []Named // nodes whose values stay readable until the next run: results and taps
-	Observed []Named // outputs on which nothing else depends: they are computed as soon as their operands are there
+	Observed []Named // outputs that change nothing else: what only they need is computed besides the program, as soon as its operands are there
 	Into     []Named // nodes whose values are written to memory that the caller gives to Bind: gradients
 	// Accumulate adds the values of Into to that memory instead of setting it.
 	Accumulate bool
+	// Wide keeps every value in the type that it has in the graph, whatever the precision of the backend.
+	Wide bool
+	// Without names passes that are left out, see [Passes].
+	Without []string
 }
 
 // Plan is a compiled graph without memory.
@@ -49,11 +53,32 @@ type Plan struct {
 // step is one launch.
 type step struct {
 	path     string
+	fused    []string // paths of what was fused into it
 	call     kernels.Call
 	out, aux []*buffer
 	in       []*buffer
 	saved    []*buffer
+	base     *buffer // of a product that accumulates: what it is added to, in whose memory the output comes to lie
 	work     *buffer
+	look     bool // only Spec.Observed needs it
+}
+
+// reads are the buffers whose values the step needs.
+func (s step) reads() []*buffer {
+	list := slices.Concat(s.in, s.saved)
+	if s.base != nil {
+		list = append(list, s.base)
+	}
+	return list
+}
+
+// writes are the buffers whose values are others after the step.
+func (s step) writes() []*buffer {
+	list := slices.Concat(s.out, s.aux)
+	if s.base != nil {
+		list = append(list, s.base)
+	}
+	return list
 }
 
 // kind says where a buffer lives.
@@ -65,7 +90,8 @@ const (
 	external              // in memory given to Bind
 )
 
-// buffer is the memory of one value.
+// buffer is the memory of one value. Until [Plan.share] has run, each value has a buffer of its own; only memory of the caller that a step
+// changes where it lies holds one value before that step and another after it.
 type buffer struct {
 	kind       kind
 	name       string // of a resident input or an external buffer
@@ -103,10 +129,18 @@ func (p *Plan) compile() error {
 	if err != nil {
 		return err
 	}
-	for _, n := range order {
-		if err := l.lower(n); err != nil {
-			return err
-		}
+	if err := l.lowerAll(order); err != nil {
+		return err
+	}
+	if err := p.fuse(); err != nil {
+		return err
+	}
+	p.chooseTypes()
+	if err := p.share(); err != nil {
+		return err
+	}
+	if err := p.workspaces(); err != nil {
+		return err
 	}
 	p.lifetimes()
 	p.bytes = place(p.buffers)
@@ -152,7 +186,7 @@ func (p *Plan) reachable() ([]*G.Node, error) {
 		}
 	}
 	sort.Slice(order, func(i, j int) bool { return order[i].ID() < order[j].ID() })
-	return p.advance(order), nil
+	return order, nil
 }
 
 // ends gives buffers to the variables.
@@ -178,6 +212,27 @@ func (p *Plan) ends() error {
 		}
 	}
 	return nil
+}
+
+// workspaces asks the backend for the workspace of every step. Here it says what it lacks.
+func (p *Plan) workspaces() error {
+	for i, s := range p.steps {
+		n, err := p.be.Workspace(s.call, s.shapes())
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.path, err)
+		}
+		if n > 0 {
+			p.steps[i].work = p.newBuffer(temporary, kernels.Shaped(kernels.I8, n))
+		}
+	}
+	return nil
+}
+
+// newBuffer makes a buffer in the arena.
+func (p *Plan) newBuffer(k kind, v kernels.View) *buffer {
+	b := &buffer{kind: k, view: v, bytes: v.Bytes()}
+	p.buffers = append(p.buffers, b)
+	return b
 }
 
 // lifetimes finds the first and last step of every buffer.
@@ -226,9 +281,14 @@ func (p *Plan) Launches() int { return len(p.steps) }
 func (p *Plan) FLOPs() int64 {
 	var n int64
 	for _, s := range p.steps {
-		n += kernels.FLOPs(s.call, kernels.Args{Out: views(s.out), In: views(s.in)})
+		n += kernels.FLOPs(s.call, s.shapes())
 	}
 	return n
+}
+
+// shapes are the step's views without memory.
+func (s step) shapes() kernels.Args {
+	return kernels.Args{Out: views(s.out), Aux: views(s.aux), In: views(s.in), Saved: views(s.saved)}
 }
 
 func views(list []*buffer) []kernels.View {

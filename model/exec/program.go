@@ -170,14 +170,30 @@ func (g *Program) Set(name string, data any) error {
 	return nil
 }
 
-// Get copies an output into a Go slice.
+// Get copies an output into a Go slice. A bfloat16 output is widened into a []float32, or is copied as it is into a []uint16.
 func (g *Program) Get(name string, data any) error {
 	v, err := g.View(name)
 	if err != nil {
 		return err
 	}
-	if err := g.plan.be.Download(data, v); err != nil {
+	if wide, ok := data.([]float32); ok && v.DType == kernels.BF16 {
+		err = g.widen(wide, v)
+	} else {
+		err = g.plan.be.Download(data, v)
+	}
+	if err != nil {
 		return fmt.Errorf("program %s: output %s: %w", g.plan.spec.Name, name, err)
+	}
+	return nil
+}
+
+func (g *Program) widen(wide []float32, v kernels.View) error {
+	raw := make([]uint16, len(wide))
+	if err := g.plan.be.Download(raw, v); err != nil {
+		return err
+	}
+	for i, b := range raw {
+		wide[i] = kernels.FromBF16(b)
 	}
 	return nil
 }

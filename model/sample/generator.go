@@ -60,8 +60,11 @@ type Generator struct {
 	cache           *exec.Slab
 	prefill, decode *pass
 	window          []int32   // the tokens whose keys and values are in the cache, at most config.Context
-	logits          []float32 // [V], what follows the window
+	read            *pass     // the one that read the end of the window
+	remote          bool      // whether ids are chosen on the backend, and logits stay there
+	logits          []float32 // [V], what follows the window, where they are
 	boxed           any       // logits
+	chooser         *chooser  // nil = ids are chosen on the host
 }
 
 // New compiles the model's programs for prefill and decode and allocates the cache, on the weights' backend. The weights are shared: a
@@ -94,12 +97,13 @@ func (g *Generator) Generate(ctx context.Context, prompt []int32, n int, s *Samp
 	if n < 0 {
 		return fmt.Errorf("sample: %d new tokens (0 or more)", n)
 	}
+	g.remote = g.chooser.serves(s.options, sequence, len(prompt)+n)
 	if err := g.start(ctx, prompt); err != nil {
 		return err
 	}
 	for i := range n {
 		position := len(prompt) + i
-		id, err := s.Next(g.logits[:g.options.Vocab], g.window, sequence, position)
+		id, err := g.next(s, sequence, position)
 		if err != nil {
 			return err
 		}
@@ -119,6 +123,7 @@ func (g *Generator) Generate(ctx context.Context, prompt []int32, n int, s *Samp
 
 // Logits returns the logits [V] of the id that follows the prompt.
 func (g *Generator) Logits(prompt []int32) ([]float32, error) {
+	g.remote = false
 	if err := g.start(context.Background(), prompt); err != nil {
 		return nil, err
 	}
@@ -176,7 +181,7 @@ func (g *Generator) readWindow(ctx context.Context) error {
 	return nil
 }
 
-// run feeds the tokens of the window from row at on, as many as the pass takes, and fetches the logits when they are the last. A pass that
+// run feeds the tokens of the window from row at on, as many as the pass takes, and fetches the logits when they are the last and wanted. A pass that
 // would reach past the context starts earlier instead and reads some tokens twice: every row has a place in the cache and a position.
 func (g *Generator) run(ctx context.Context, p *pass, at int) error {
 	if err := ctx.Err(); err != nil {
@@ -187,7 +192,8 @@ func (g *Generator) run(ctx context.Context, p *pass, at int) error {
 	if err := p.run(g.window[at:end], at); err != nil {
 		return err
 	}
-	if end < len(g.window) {
+	g.read = p
+	if end < len(g.window) || g.remote {
 		return nil
 	}
 	return p.program.Get(model.OutLogits, g.boxed)

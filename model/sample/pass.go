@@ -85,16 +85,18 @@ func (g *Generator) passes(w *model.Weights) error {
 	if g.prefill, err = newPass(prefill, w, g.cache); err != nil {
 		return err
 	}
-	g.decode, err = newPass(decode, w, g.cache)
-	return err
+	if g.decode, err = newPass(decode, w, g.cache); err != nil {
+		return err
+	}
+	return g.choosers(w.Backend(), w.Config.Vocab)
 }
 
 // Free releases the cache and the programs. The weights stay.
 func (g *Generator) Free() error {
-	err := errors.Join(g.prefill.free(), g.decode.free())
+	err := errors.Join(g.prefill.free(), g.decode.free(), g.chooser.free())
 	if g.cache != nil {
 		err = errors.Join(err, g.cache.Free())
 	}
-	g.prefill, g.decode, g.cache = nil, nil, nil
+	g.prefill, g.decode, g.cache, g.chooser = nil, nil, nil, nil
 	return err
 }

@@ -30,12 +30,20 @@ func NewSampler(o Options) (*Sampler, error) {
 // number, whatever was drawn before. A logit that is not finite is an error. Nothing is allocated after the first call of a size.
 func (s *Sampler) Next(logits []float32, seen []int32, sequence, position int) (int32, error) {
 	if err := s.load(logits, seen); err != nil {
-		return 0, fmt.Errorf("sample: sequence %d, id at position %d: %w", sequence, position, err)
+		return 0, placed(err, sequence, position)
 	}
 	if s.options.Temperature == 0 {
 		return s.best.id, nil
 	}
-	return s.draw(s.weigh(), s.uniform(sequence, position)), nil
+	return s.draw(s.weigh(), kernels.SampleUniform(s.options.Seed, sequence, position)), nil
+}
+
+// placed is an error with the place of the id that it hinders, nil for none.
+func placed(err error, sequence, position int) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sample: sequence %d, id at position %d: %w", sequence, position, err)
 }
 
 // load copies the logits, applies the penalty and finds the best candidate.
@@ -160,14 +168,4 @@ func (s *Sampler) draw(total, u float64) int32 {
 		}
 	}
 	return drawn
-}
-
-// stream sets the random numbers of samples apart from others that are drawn with the same seed, such as dropout's.
-const stream = 0x73616d70
-
-// uniform is the random number in [0, 1) of a position of a sequence, a multiple of 2^-53.
-func (s *Sampler) uniform(sequence, position int) float64 {
-	p, q, seed := uint64(position), uint64(sequence), uint64(s.options.Seed)
-	r := kernels.Philox([4]uint32{uint32(p), uint32(p >> 32), uint32(q), uint32(q >> 32)}, [2]uint32{uint32(seed), uint32(seed>>32) ^ stream})
-	return float64((uint64(r[0])<<32|uint64(r[1]))>>11) / (1 << 53)
 }

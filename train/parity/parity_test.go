@@ -27,8 +27,26 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestGoldenBF16 holds the reference in bfloat16, and with it the types that the executor gives to values, to the tolerances of bfloat16; and
+// it wants to see that bfloat16 was used.
+func TestGoldenBF16(t *testing.T) {
+	be, err := kernels.Open("ref", kernels.Options{Precision: kernels.PrecisionBF16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob("testdata/*.safetensors")
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			golden(t, be, path)
+			if r, err := Check(be, path, Default); err != nil || r.OK() {
+				t.Errorf("the figures are those of float32 (%v)", err)
+			}
+		})
+	}
+}
+
 func golden(t *testing.T, be kernels.Backend, path string) {
-	r, err := Check(be, path, Default)
+	r, err := Check(be, path, Of(kernels.PrecisionOf(be)))
 	if err != nil {
 		t.Fatal(err)
 	}

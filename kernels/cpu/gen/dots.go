@@ -55,11 +55,7 @@ func (d *dotsWriter) rows(label string, group int, next string) {
 	d.JL(to(next))
 	acc := d.vectors(d.level, group*per)
 	for _, v := range acc {
-		if d.bits == 512 {
-			d.VPXORD(v, v, v)
-		} else {
-			d.VXORPS(v, v, v)
-		}
+		d.clear(d.level, v)
 	}
 	x, count := d.GP64(), d.GP64()
 	d.MOVQ(d.x, x)

@@ -47,10 +47,17 @@ func main() {
 	}
 	for _, f := range files {
 		if err := write(filepath.Join(os.Args[1], f.name), f.fill); err != nil {
-			fmt.Fprintf(os.Stderr, "gen: %s: %v\n", f.name, err)
-			os.Exit(1)
+			fail(f.name, err)
 		}
 	}
+	if err := writeSums(os.Args[1]); err != nil {
+		fail(sumsName, err)
+	}
+}
+
+func fail(name string, err error) {
+	fmt.Fprintf(os.Stderr, "gen: %s: %v\n", name, err)
+	os.Exit(1)
 }
 
 // write makes one pair of files, path.s and path.go.

@@ -17,6 +17,7 @@ func (a *assembler) plain(l level) {
 	a.adamw(l)
 	a.rotate(l)
 	a.finite(l)
+	a.converts(l)
 }
 
 func (a *assembler) adamw(l level) {

@@ -30,6 +30,36 @@ func products(a *assembler) {
 	}
 	a.dots512()
 	a.dots256()
+	for _, l := range levels {
+		a.multiplyAdds(l)
+	}
+}
+
+// multiplyAdds writes the multiply-adds of a tile and nothing else: as many independent chains, all in registers.
+func (a *assembler) multiplyAdds(l level) {
+	name := fmt.Sprintf("multiplyAdds%d", l.bits)
+	a.begin(name, "func(n int)", fmt.Sprintf("%s does n times the multiply-adds of a step of the largest tile; n is at least 1.", name))
+	n := a.integer("n")
+	chains, x := a.vectors(l, 2*l.rows), l.vector(a)
+	for _, v := range append(chains, x) {
+		a.clear(l, v)
+	}
+	a.Label("loop")
+	for _, v := range chains {
+		a.VFMADD231PS(x, x, v)
+	}
+	a.DECQ(n)
+	a.JNZ(to("loop"))
+	a.end()
+}
+
+// clear sets a vector to zero.
+func (a *assembler) clear(l level, v reg.VecVirtual) {
+	if l.bits == 512 {
+		a.VPXORD(v, v, v)
+	} else {
+		a.VXORPS(v, v, v)
+	}
 }
 
 func (l level) vector(a *assembler) reg.VecVirtual {
@@ -47,10 +77,11 @@ func (a *assembler) vectors(l level, n int) []reg.VecVirtual {
 	return v
 }
 
-const tileSignature = "func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, add int)"
+const tileSignature = "func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from, bias, residual *float32, ldr int)"
 
-// tile writes C[r, n] = A B, or C += with add, one chain of fused multiply-adds over K for each element. Rows of B hold n elements, of
-// which the 256-bit tile reads two vectors. A lies in rows of K elements, or in columns, K rows of r elements.
+// tile writes C[r, n] = A B, one chain of fused multiply-adds over K for each element, plus from, bias and residual in this order, each unless it
+// is nil. Rows of from are ldc apart, those of the residual ldr. Rows of B hold n elements, of which the 256-bit tile reads two vectors. A lies
+// in rows of K elements, or in columns, K rows of r elements.
 func (a *assembler) tile(l level, r int, inRows bool) {
 	form := "Columns"
 	if inRows {
@@ -59,7 +90,10 @@ func (a *assembler) tile(l level, r int, inRows bool) {
 	name := fmt.Sprintf("tile%d%s%d", l.bits, form, r)
 	a.begin(name, tileSignature, fmt.Sprintf("%s is a tile of %d rows of a product, A in %s.", name, r, map[bool]string{true: "rows", false: "columns"}[inRows]))
 	t := &tileWriter{assembler: a, level: l, r: r, inRows: inRows}
-	t.prefetchC()
+	t.prefetch("c", "ldc")
+	t.unless("residual", "begin")
+	t.prefetch("residual", "ldr")
+	t.Label("begin")
 	t.load()
 	t.loop()
 	t.store()
@@ -82,27 +116,11 @@ type tileWriter struct {
 	count, rest reg.GPVirtual
 }
 
-func (t *tileWriter) prefetchC() {
-	c, ldc := t.integer("c"), t.stride("ldc")
-	for i := range t.r {
-		for j := 0; j < 2*t.bits/8; j += 64 {
-			t.PREFETCHT0(operand.Mem{Base: c, Disp: j})
-		}
-		if i < t.r-1 {
-			t.ADDQ(ldc, c)
-		}
-	}
-}
-
 func (t *tileWriter) load() {
 	for range t.r {
 		row := t.vectors(t.level, 2)
 		for _, v := range row {
-			if t.bits == 512 {
-				t.VPXORD(v, v, v)
-			} else {
-				t.VXORPS(v, v, v)
-			}
+			t.clear(t.level, v)
 		}
 		t.acc = append(t.acc, row)
 	}
@@ -200,52 +218,4 @@ func (t *tileWriter) loop() {
 	t.DECQ(t.rest)
 	t.JNZ(to("single"))
 	t.Label("store")
-}
-
-// eachC calls fn with every vector of the tile and its address.
-func (t *tileWriter) eachC(fn func(acc reg.VecVirtual, m operand.Mem, half int)) {
-	c, ldc := t.integer("c"), t.stride("ldc")
-	for i, row := range t.acc {
-		for j, v := range row {
-			fn(v, operand.Mem{Base: c, Disp: j * t.bits / 8}, j)
-		}
-		if i < t.r-1 {
-			t.ADDQ(ldc, c)
-		}
-	}
-}
-
-func (t *tileWriter) store() {
-	add := t.integer("add")
-	if t.bits == 512 {
-		masks := []reg.Register{t.low, t.high}
-		t.TESTQ(add, add)
-		t.JZ(to("put"))
-		t.eachC(func(v reg.VecVirtual, m operand.Mem, half int) {
-			t.VADDPS(m, v, masks[half], v)
-		})
-		t.Label("put")
-		t.eachC(func(v reg.VecVirtual, m operand.Mem, half int) { t.VMOVUPS(v, masks[half], m) })
-		return
-	}
-	n := t.integer("n")
-	t.CMPQ(n, operand.Imm(16))
-	t.JL(to("narrow"))
-	t.TESTQ(add, add)
-	t.JZ(to("put"))
-	t.eachC(func(v reg.VecVirtual, m operand.Mem, _ int) { t.VADDPS(m, v, v) })
-	t.Label("put")
-	t.eachC(func(v reg.VecVirtual, m operand.Mem, _ int) { t.VMOVUPS(v, m) })
-	t.end()
-	t.Label("narrow")
-	masks := t.bv
-	t.wordMasks(n, masks...)
-	t.TESTQ(add, add)
-	t.JZ(to("putNarrow"))
-	t.eachC(func(v reg.VecVirtual, m operand.Mem, half int) {
-		t.VMASKMOVPS(m, masks[half], t.av[0])
-		t.VADDPS(t.av[0], v, v)
-	})
-	t.Label("putNarrow")
-	t.eachC(func(v reg.VecVirtual, m operand.Mem, half int) { t.VMASKMOVPS(v, masks[half], m) })
 }

@@ -32,14 +32,29 @@ func (a *assembler) norms(l level) {
 	a.end()
 
 	s = a.newSpan(l, "rmsGradEnd", "func(dx, x []float32, r, m float32)", "is dx = r (dx - x m).", "dx", "x")
+	s.rmsGradEnd("dx", false)
+	s = a.newSpan(l, "rmsGradAdd", "func(dx, h, x, past []float32, r, m float32)", "is dx = r (h - x m) + past; dx may be past.", "dx", "h", "x", "past")
+	s.rmsGradEnd("h", true)
+	a.layerNorm(l)
+}
+
+// rmsGradEnd writes the end of a gradient that is begun in a slice, with the past added or without.
+func (s *span) rmsGradEnd(begun string, past bool) {
 	r, m := s.scalar("r"), s.scalar("m")
 	s.each(func(p int) {
-		d := s.load("dx", p)
+		d := s.load(begun, p)
 		s.VFNMADD231PS(s.load("x", p), m, d)
-		s.store(s.mul(d, r), "dx", p)
+		s.storeGrad(s.mul(d, r), past, p)
 	})
-	a.end()
-	a.layerNorm(l)
+	s.end()
+}
+
+// storeGrad stores a part of dx, with the past added or without.
+func (s *span) storeGrad(d vec, past bool, part int) {
+	if past {
+		d = s.add(d, s.load("past", part))
+	}
+	s.store(d, "dx", part)
 }
 
 func (a *assembler) layerNorm(l level) {
@@ -73,15 +88,22 @@ func (a *assembler) layerNorm(l level) {
 	a.end()
 
 	s = a.newSpan(l, "layerGradEnd", "func(dx, x []float32, mean, r, m, mh float32)", "is dx = r (dx - m - h mh) for h = (x - mean) r.", "dx", "x")
-	mean, r = s.scalar("mean"), s.scalar("r")
+	s.layerGradEnd("dx", false)
+	s = a.newSpan(l, "layerGradAdd", "func(dx, v, x, past []float32, mean, r, m, mh float32)", "is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.", "dx", "v", "x", "past")
+	s.layerGradEnd("v", true)
+}
+
+// layerGradEnd is as rmsGradEnd.
+func (s *span) layerGradEnd(begun string, past bool) {
+	mean, r := s.scalar("mean"), s.scalar("r")
 	m, mh := s.scalar("m"), s.scalar("mh")
 	s.each(func(p int) {
 		h := s.mul(s.sub(s.load("x", p), mean), r)
-		d := s.sub(s.load("dx", p), m)
+		d := s.sub(s.load(begun, p), m)
 		s.VFNMADD231PS(h, mh, d)
-		s.store(s.mul(d, r), "dx", p)
+		s.storeGrad(s.mul(d, r), past, p)
 	})
-	a.end()
+	s.end()
 }
 
 // sums adds in float64, in sixteen lanes.

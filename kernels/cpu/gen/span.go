@@ -46,26 +46,33 @@ func (s *span) parts() int { return 512 / s.bits }
 
 func (s *span) vec() vec { return s.vector(s.assembler) }
 
-// each writes the loop; body writes one part of a step.
-func (s *span) each(body func(part int)) {
+// steps writes the loop over whole steps, which leaves the next one's end in the register it returns; body writes one part of a step.
+func (s *span) steps(body func(part int)) (next reg.GPVirtual) {
 	s.loops++
-	label := func(name string) string { return fmt.Sprintf("%s%d", name, s.loops) }
-	s.at = s.GP64()
-	next := s.GP64()
+	s.at, next = s.GP64(), s.GP64()
 	s.XORQ(s.at, s.at)
-	s.Label(label("loop"))
+	s.Label(s.label("loop"))
 	s.LEAQ(operand.Mem{Base: s.at, Disp: 16}, next)
 	s.CMPQ(next, s.n)
-	s.JG(to(label("rest")))
+	s.JG(to(s.label("rest")))
 	for p := range s.parts() {
 		body(p)
 	}
 	s.MOVQ(next, s.at)
-	s.JMP(to(label("loop")))
-	s.Label(label("rest"))
+	s.JMP(to(s.label("loop")))
+	s.Label(s.label("rest"))
+	return next
+}
+
+// label is a name for a place of the present loop.
+func (s *span) label(name string) string { return fmt.Sprintf("%s%d", name, s.loops) }
+
+// each writes the loop over all elements; body writes one part of a step, and of the shorter one that may come last.
+func (s *span) each(body func(part int)) {
+	next := s.steps(body)
 	s.MOVQ(s.n, next)
 	s.SUBQ(s.at, next)
-	s.JZ(to(label("done")))
+	s.JZ(to(s.label("done")))
 	if s.bits == 512 {
 		s.k = s.K()
 		s.bitMask(next, s.GP64(), 0, s.k)
@@ -78,7 +85,7 @@ func (s *span) each(body func(part int)) {
 		body(p)
 	}
 	s.tail = false
-	s.Label(label("done"))
+	s.Label(s.label("done"))
 }
 
 // element is the address of a slice's part of the step.
@@ -164,11 +171,7 @@ func (s *span) scalar(name string) vec {
 
 func (s *span) zero() vec {
 	v := s.vec()
-	if s.bits == 512 {
-		s.VPXORD(v, v, v)
-	} else {
-		s.VXORPS(v, v, v)
-	}
+	s.clear(s.level, v)
 	return v
 }
 

@@ -71,7 +71,7 @@ int main(int count, char **argument) {
 	}
 	char include[4096];
 	snprintf(include, sizeof include, "--include-path=%s", argument[2]);
-	const char *options[] = {"--gpu-architecture=compute_80", "--std=c++17", include};
+	const char *options[] = {"--gpu-architecture=compute_80", "--std=c++17", "--device-as-default-execution-space", include};
 	int (*create)(Program *, const char *, const char *, int, const char *const *, const char *const *);
 	create = (int (*)(Program *, const char *, const char *, int, const char *const *, const char *const *))function("nvrtcCreateProgram");
 	int (*compile)(Program, int, const char *const *) = (int (*)(Program, int, const char *const *))function("nvrtcCompileProgram");

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prenorm/configs"
+	"prenorm/kernels"
+	"prenorm/train/bench"
+	"prenorm/train/profile"
+)
+
+// benchParts are what can be measured, in order.
+var benchParts = []string{"kernels", "train", "sample"}
+
+type benchFlags struct {
+	runFlags
+	config, compare, profile string
+	seconds                  float64
+	asJSON                   bool
+}
+
+func newBench() *cobra.Command {
+	f := &benchFlags{}
+	cmd := &cobra.Command{
+		Use:   "bench [kernels] [train] [sample]",
+		Short: "measure how fast this machine trains and samples a model",
+		Long: `Measure a model on this machine, with random weights and tokens: no text is needed. Without a word all three parts are measured:
+
+  kernels  every call of the training step, each shape once
+  train    whole training steps, clipping and the optimizer included, and each kernel's part of them
+  sample   reading a prompt, and writing token by token
+
+Beside the figures stand two ceilings that are measured first: the memory traffic of a large copy, and the arithmetic of the best square
+matrix product, in the run's precision. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
+view once) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
+the model's arithmetic in matrix products and attention (the backward pass as computed, without what it computes again) over the ceiling
+of products: model FLOPs utilisation against what was measured, not against a data sheet. On a CPU the reference kernels are timed too,
+where that is quick: "naive" is how many times slower they are.
+
+--compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
+		Example: `  prenorm bench --config quickstart
+  prenorm bench train --config gpt2-124m --device cuda --json > before.json
+  prenorm bench train --config gpt2-124m --device cuda --set kernels.matmul=own --compare before.json
+  prenorm bench train --config quickstart --profile trace.json   # open it at https://ui.perfetto.dev`,
+		ValidArgs: benchParts,
+		RunE:      f.run,
+	}
+	cmd.Flags().StringVar(&f.config, "config", "quickstart", "`run file` or preset whose model and training are measured")
+	cmd.Flags().Float64Var(&f.seconds, "seconds", 5, "about how many `seconds` each part measures")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
+	cmd.Flags().StringVar(&f.compare, "compare", "", "print ratios to the figures in this `file`, which --json wrote")
+	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of three training steps to this `file`, for https://ui.perfetto.dev")
+	f.setFlag(cmd)
+	f.deviceFlags(cmd)
+	must(cmd.RegisterFlagCompletionFunc("config", completeRunFile))
+	return cmd
+}
+
+// check refuses what no machine would make right, and opens the older figures.
+func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Report, err error) {
+	for _, p := range parts {
+		if !slices.Contains(benchParts, p) {
+			return nil, wrongUsage(cmd, "there is nothing called %q to measure (parts: %s)", p, strings.Join(benchParts, ", "))
+		}
+	}
+	if !(f.seconds > 0 && f.seconds <= 3600) {
+		return nil, wrongUsage(cmd, "--seconds %g: wants a number above 0, up to 3600", f.seconds)
+	}
+	if f.profile != "" && len(parts) > 0 && !slices.Contains(parts, "train") {
+		return nil, wrongUsage(cmd, "--profile is of training steps, and train is not among the parts")
+	}
+	if f.compare == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.compare)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--compare: %w", err)}
+	}
+	old = &bench.Report{}
+	if err := json.Unmarshal(text, old); err != nil || old.Ceilings.Copy == 0 {
+		return nil, usageError{fmt.Errorf("--compare: %s does not hold what prenorm bench --json writes", f.compare)}
+	}
+	return old, nil
+}
+
+func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
+	old, err := f.check(cmd, parts)
+	if err != nil {
+		return err
+	}
+	if len(parts) == 0 {
+		parts = benchParts
+	}
+	l, err := f.load(cmd, f.config)
+	if err != nil {
+		return err
+	}
+	run := l.Run
+	if run.Model.Vocab, _, err = vocabOf(cmd, l); err != nil {
+		return err
+	}
+	var trace io.WriteCloser
+	if f.profile != "" {
+		if trace, err = os.Create(f.profile); err != nil {
+			return usageError{fmt.Errorf("--profile: %w", err)}
+		}
+		defer func() { err = errors.Join(err, trace.Close()) }()
+	}
+	be, err := openBackend(run.Device, run.Options(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer be.Close()
+	r, recording, err := f.measure(cmd, be, run, parts)
+	if err != nil {
+		return explainMemory(be, run, err)
+	}
+	if trace != nil {
+		if err := recording.WriteChrome(trace, fmt.Sprintf("%s: training steps on %s in %s", r.Name, r.Device, r.Precision)); err != nil {
+			return err
+		}
+	}
+	if f.asJSON {
+		return writeJSON(cmd.OutOrStdout(), r)
+	}
+	printBench(cmd.OutOrStdout(), r)
+	if old != nil {
+		printRatios(cmd.OutOrStdout(), old, r)
+	}
+	return nil
+}
+
+// measure measures the parts.
+func (f *benchFlags) measure(cmd *cobra.Command, be kernels.Backend, run configs.Run, parts []string) (r *bench.Report, recording *profile.Recorder, err error) {
+	o := bench.Options{Model: run.Model, Train: run.Train, Seconds: f.seconds, Seed: run.Seed}
+	r, err = bench.New(be, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	describeBench(r, be, run)
+	var naive kernels.Backend
+	if be.Name() == "cpu" {
+		if naive, err = openKernels("ref", kernels.Options{}); err != nil {
+			return nil, nil, err
+		}
+		defer naive.Close()
+	}
+	for _, part := range benchParts {
+		if !slices.Contains(parts, part) {
+			continue
+		}
+		note(cmd.ErrOrStderr(), "measuring %s …", part)
+		switch part {
+		case "kernels":
+			err = r.MeasureKernels(cmd.Context(), be, naive, o)
+		case "train":
+			recording, err = f.measureTrain(cmd, be, run, r, o)
+		case "sample":
+			err = r.MeasureSample(cmd.Context(), be, o)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return r, recording, nil
+}
+
+// measureTrain measures training beside the memory that is planned for it.
+func (f *benchFlags) measureTrain(cmd *cobra.Command, be kernels.Backend, run configs.Run, r *bench.Report, o bench.Options) (*profile.Recorder, error) {
+	p, err := planOf(be, run)
+	if err != nil {
+		return nil, err
+	}
+	recording, err := r.MeasureTrain(cmd.Context(), be, o)
+	if err != nil {
+		return nil, err
+	}
+	m := p.Memory
+	r.Train.Memory = m.Weights + m.Gradients + m.Moments + m.Train
+	return recording, nil
+}
+
+// describeBench says what is measured on what.
+func describeBench(r *bench.Report, be kernels.Backend, run configs.Run) {
+	r.Name = run.Name
+	if be.Name() == "cpu" {
+		r.Workers = run.Workers
+		if r.Workers == 0 {
+			r.Workers = runtime.GOMAXPROCS(0)
+		}
+		return
+	}
+	r.MatMul = run.Kernels.MatMul
+	if d, ok := be.(kernels.Describer); ok {
+		if facts, err := d.Describe(); err == nil {
+			for _, fact := range facts {
+				if fact.Name == "gpu" {
+					r.GPU = fact.Value
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"prenorm/train/bench"
+	"prenorm/train/metrics"
+)
+
+func printBench(w io.Writer, r *bench.Report) {
+	device := r.Device
+	if r.GPU != "" {
+		device += " (" + r.GPU + ")"
+	}
+	if r.Workers > 0 {
+		device += fmt.Sprintf(", %s", counted(r.Workers, "worker"))
+	}
+	if r.MatMul != "" {
+		device += ", matrix products: " + r.MatMul
+	}
+	fmt.Fprintf(w, "%s: %s parameters, %d sequences × %d tokens × %d accumulated, %s\n%s\n", r.Name, metrics.Count(float64(r.Parameters)), r.Batch, r.Context, r.Accumulate, r.Precision, device)
+	fmt.Fprintln(w, "\nceilings, measured")
+	t := newTable(1)
+	t.row("copy", fmt.Sprintf("%.1f GB/s", r.Ceilings.Copy), "read and written")
+	t.row("matrix product", fmt.Sprintf("%.1f GFLOP/s", r.Ceilings.MatMul), fmt.Sprintf("%d×%d×%d", r.Ceilings.Square, r.Ceilings.Square, r.Ceilings.Square))
+	t.write(w, "  ")
+	printKernels(w, r.Kernels)
+	if r.Train != nil {
+		printTraining(w, r.Train)
+	}
+	if r.Sample != nil {
+		printSampling(w, r.Sample)
+	}
+}
+
+func printKernels(w io.Writer, rows []bench.Kernel) {
+	if len(rows) == 0 {
+		return
+	}
+	naive := false
+	for _, k := range rows {
+		naive = naive || k.Naive > 0
+	}
+	fmt.Fprintln(w, "\nkernels of a training step, each shape alone")
+	t := newTable(2, 3, 4, 5, 6, 7)
+	header := []string{"kernel", "shape", "launches", "time", "GFLOP/s", "GB/s", "of ceiling"}
+	if naive {
+		header = append(header, "naive")
+	}
+	t.row(header...)
+	for _, k := range rows {
+		cells := []string{k.Kernel, k.Shape, fmt.Sprint(k.Launches), took(k.Seconds), speed(k.GFLOPs), speed(k.GBs), percent(k.Share)}
+		if k.Naive > 0 {
+			cells = append(cells, fmt.Sprintf("%.1f×", k.Naive))
+		}
+		t.row(cells...)
+	}
+	t.write(w, "  ")
+}
+
+func printTraining(w io.Writer, m *bench.Train) {
+	fmt.Fprintln(w, "\ntraining")
+	t := newTable(1)
+	t.row("step, median", took(m.Median), fmt.Sprintf("of %d, the best %s", m.Steps, took(m.Min)))
+	t.row("tokens/s", metrics.Count(m.Tokens))
+	t.row("GFLOP/s", speed(m.GFLOPs), fmt.Sprintf("%s of the measured ceiling of matrix products", percent(m.ShareOfPeak)))
+	t.row("memory", metrics.Bytes(m.Memory), "weights, gradients, optimizer, activations; as planned")
+	t.write(w, "  ")
+	fmt.Fprintln(w, "\nkernels of the step")
+	t = newTable(1, 2, 3, 4, 5, 6)
+	t.row("kernel", "launches", "time", "of step", "GFLOP/s", "GB/s", "of ceiling")
+	var all float64
+	for _, k := range m.Kernels {
+		all += k.Seconds
+		t.row(k.Kernel, fmt.Sprint(k.Launches), took(k.Seconds), percent(k.Of), speed(k.GFLOPs), speed(k.GBs), percent(k.Share))
+	}
+	t.row("in all", "", took(all))
+	t.write(w, "  ")
+}
+
+func printSampling(w io.Writer, s *bench.Sample) {
+	fmt.Fprintln(w, "\nsampling, one sequence")
+	t := newTable(1)
+	t.row("prefill", metrics.Count(s.Prefill)+" tokens/s", fmt.Sprintf("prompts of %d", s.Prompt))
+	t.row("decoding", metrics.Count(s.Decode)+" tokens/s", fmt.Sprintf("%s a token read and written, %.1f GB/s, %s of the measured copy", metrics.Bytes(s.BytesPerToken), s.GBs, percent(s.Share)))
+	t.write(w, "  ")
+}
+
+// printRatios compares with older figures.
+func printRatios(w io.Writer, old, now *bench.Report) {
+	ratios, differ := bench.Compare(old, now)
+	fmt.Fprintln(w, "\nagainst the older figures, above 1 is faster now")
+	for _, d := range differ {
+		fmt.Fprintf(w, "  not alike: %s\n", d)
+	}
+	t := newTable(1, 2, 4)
+	for _, r := range ratios {
+		t.row(r.What, metrics.Count(r.Old), metrics.Count(r.New), r.Unit, fmt.Sprintf("%.2f×", r.Ratio))
+	}
+	t.write(w, "  ")
+}
+
+// took is a short time for people, to three digits or so.
+func took(seconds float64) string {
+	switch d := time.Duration(seconds * 1e9); {
+	case d >= time.Second:
+		return d.Round(time.Millisecond).String()
+	case d >= time.Millisecond:
+		return fmt.Sprintf("%.2f ms", 1e3*seconds)
+	default:
+		return fmt.Sprintf("%.1f µs", 1e6*seconds)
+	}
+}
+
+// speed is a rate, blank where there is none.
+func speed(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", x)
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }

@@ -1,0 +1,75 @@
+package kernels
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrUnsuitable is in the error of opening a backend whose device is there and cannot run it.
+var ErrUnsuitable = errors.New("the device is not suitable")
+
+// OutOfMemory is the error of [Backend.NewArena] where the device has less memory than is asked for.
+type OutOfMemory struct {
+	Device      string
+	Wanted      int64 // bytes of the arena
+	Held        int64 // by the backend's arenas at that time
+	Free, Total int64 // of the device
+}
+
+func (e *OutOfMemory) Error() string {
+	return fmt.Sprintf("out of memory on %s: %d bytes wanted, %d bytes free of %d, %d bytes taken before (lower train.batch and raise train.accumulate, "+
+		"lower model.context or the model's sizes, set precision: bf16, or stop what else uses the GPU)", e.Device, e.Wanted, e.Free, e.Total, e.Held)
+}
+
+// Fact is one thing that a backend found out about its device.
+type Fact struct {
+	Name, Value string
+	Remedy      string // where something is amiss, "" where nothing is
+}
+
+// Describer is implemented by backends that can tell of their device and its libraries.
+type Describer interface{ Describe() ([]Fact, error) }
+
+// Marker notes when the device gets to places in its queue of launches.
+type Marker interface {
+	// Mark puts a mark behind the launches and copies so far. It waits for nothing.
+	Mark()
+	// Marks waits for the marks since it was called last, and returns when the device passed each, in seconds after the first.
+	Marks() ([]float64, error)
+}
+
+// MarkerOf is the backend's own marker where it has one. Otherwise it is the clock of the host, for backends whose launches have ended when
+// they return.
+func MarkerOf(be Backend) Marker {
+	if m, ok := be.(Marker); ok {
+		return m
+	}
+	return &hostMarker{}
+}
+
+// hostMarker reads the clock.
+type hostMarker struct{ at []time.Time }
+
+func (m *hostMarker) Mark() { m.at = append(m.at, time.Now()) }
+
+func (m *hostMarker) Marks() ([]float64, error) {
+	seconds := make([]float64, len(m.at))
+	for i, t := range m.at {
+		seconds[i] = t.Sub(m.at[0]).Seconds()
+	}
+	m.at = m.at[:0]
+	return seconds, nil
+}
+
+// Remote is implemented by backends whose memory is that of a device.
+type Remote interface {
+	// Device is the device's name.
+	Device() string
+}
+
+// OnDevice says whether a backend's memory is that of a device, so that reading a value costs a copy.
+func OnDevice(be Backend) bool {
+	_, ok := be.(Remote)
+	return ok
+}

@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"slices"
+	"testing"
+
+	"prenorm/kernels"
+	"prenorm/kernels/ref"
+	"prenorm/model/exec"
+)
+
+func shaped(shape ...int) kernels.View { return kernels.Shaped(kernels.F32, shape...) }
+
+// TestDistinct counts launches that are alike, and keeps those of other shapes and attributes apart.
+func TestDistinct(t *testing.T) {
+	step := func(path string, c kernels.Call, out kernels.View, in ...kernels.View) exec.StepInfo {
+		return exec.StepInfo{Path: path, Call: c, Args: kernels.Args{Out: []kernels.View{out}, In: in, Work: kernels.Shaped(kernels.I8, 64)}}
+	}
+	x, y := shaped(4, 8), shaped(4, 6)
+	got := distinct([]exec.StepInfo{
+		step("a", kernels.MatMul{TransB: true}, y, x, shaped(6, 8)), step("b", kernels.Add{}, x, x, x), step("c", kernels.MatMul{TransB: true}, y, x, shaped(6, 8)),
+		step("d", kernels.Add{}, y, y, y), step("e", kernels.Dropout{Rate: 0.1, Site: 1}, x, x), step("f", kernels.Dropout{Rate: 0.1, Site: 2}, x, x),
+		step("g", kernels.Rope{}, x, x), step("h", kernels.Rope{Inverse: true}, x, x),
+	})
+	var rows []string
+	for _, k := range got {
+		rows = append(rows, k.row.Path+" "+k.row.Kernel+" "+k.row.Shape)
+		if k.args.Work.Len() != 1 {
+			t.Errorf("%s keeps the workspace of its program", k.row.Path)
+		}
+	}
+	want := []string{"a matmul NT 4x6x8 f32<-f32", "b add 4x8 f32", "d add 4x6 f32", "e dropout 4x8 f32", "g rope 4x8 f32", "h rope inverse 4x8 f32"}
+	if !slices.Equal(rows, want) || got[0].row.Launches != 2 || got[3].row.Launches != 2 || got[1].row.Launches != 1 {
+		t.Errorf("got %q", rows)
+	}
+}
+
+// TestPlace wants calls that read integers or work in place to get what they can take.
+func TestPlace(t *testing.T) {
+	be := ref.New()
+	tokens, one := kernels.Shaped(kernels.I32, 9), shaped(1)
+	for _, k := range []struct {
+		call kernels.Call
+		in   []kernels.View
+	}{
+		{kernels.Embed{}, []kernels.View{tokens, shaped(5, 4)}},
+		{kernels.EmbedGrad{Vocab: 5}, []kernels.View{tokens, shaped(9, 4)}},
+		{kernels.Rope{}, []kernels.View{shaped(9, 8), tokens, shaped(3, 4)}},
+		{kernels.LinearCrossEntropyGrad{}, []kernels.View{shaped(9, 4), shaped(5, 4), tokens, one, shaped()}},
+		{kernels.AdamW{Beta1: .9, Beta2: .9, Eps: 1e-8}, []kernels.View{shaped(7), shaped(7), shaped(7), shaped(7), shaped(4)}},
+		{kernels.Fill{}, []kernels.View{shaped(7)}},
+		{kernels.Add{}, []kernels.View{kernels.Shaped(kernels.BF16, 7), shaped(7)}},
+	} {
+		out, aux, err := k.call.Infer(kernels.Widened(kernels.Args{In: k.in}).In)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, arena, err := place(be, k.call, kernels.Args{Out: out, Aux: aux, In: k.in})
+		if err != nil {
+			t.Errorf("%T: %v", k.call, err)
+			continue
+		}
+		launch, err := be.Bind(k.call, a)
+		if err == nil {
+			err = launch()
+		}
+		if err != nil {
+			t.Errorf("%T: %v", k.call, err)
+		}
+		for _, v := range a.In {
+			if v.DType == kernels.I32 && slices.Max(v.I32()) == slices.Min(v.I32()) {
+				t.Errorf("%T: all indices are %d", k.call, v.I32()[0])
+			}
+		}
+		if err := arena.Free(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCompare wants ratios of speeds, of what both reports have, and the differences named.
+func TestCompare(t *testing.T) {
+	old := &Report{Name: "a", Device: "cpu", Ceilings: Ceilings{Copy: 10, MatMul: 20}, Train: &Train{Tokens: 100, Min: 2},
+		Kernels: []Kernel{{Kernel: "add", Shape: "4", Seconds: 2}, {Kernel: "add", Shape: "5", Seconds: 2}}}
+	now := &Report{Name: "a", Device: "cuda", Ceilings: Ceilings{Copy: 30, MatMul: 10}, Train: &Train{Tokens: 300, Min: 1}, Sample: &Sample{Prefill: 1, Decode: 1},
+		Kernels: []Kernel{{Kernel: "add", Shape: "4", Seconds: 0.5}, {Kernel: "mul", Shape: "5", Seconds: 2}}}
+	ratios, differ := Compare(old, now)
+	var got []float64
+	for _, r := range ratios {
+		got = append(got, r.Ratio)
+	}
+	if !slices.Equal(got, []float64{3, 0.5, 3, 2, 4}) || !slices.Equal(differ, []string{"device cpu, now cuda"}) {
+		t.Errorf("ratios %+v, %q", ratios, differ)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for want, x := range map[float64][]float64{2: {3, 1, 2}, 2.5: {4, 1, 3, 2}, 7: {7}} {
+		if got := median(x); got != want {
+			t.Errorf("median of %v is %v", x, got)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"prenorm/kernels"
+	"prenorm/model"
+	"prenorm/model/sample"
+)
+
+// MeasureSample times reading a prompt and writing after it.
+func (r *Report) MeasureSample(ctx context.Context, be kernels.Backend, o Options) (err error) {
+	w, err := model.NewWeights(be, o.Model)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Free()) }()
+	if err := w.Initialise(o.Seed); err != nil {
+		return err
+	}
+	g, err := sample.New(w, sample.GeneratorOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Free()) }()
+	s := &Sample{Prompt: max(o.Model.Context/2, 1)}
+	if s.BytesPerToken, err = decodeBytes(be, o.Model); err != nil {
+		return err
+	}
+	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
+	prompt := make([]int32, s.Prompt)
+	for i := range prompt {
+		prompt[i] = random.Int32N(int32(o.Model.Vocab))
+	}
+	if s.Prefill, err = prefill(ctx, g, prompt, o.Seconds/2); err != nil {
+		return err
+	}
+	if s.Decode, err = decode(ctx, g, prompt[:1], o); err != nil {
+		return err
+	}
+	s.GBs = float64(s.BytesPerToken) * s.Decode / 1e9
+	s.Share = s.GBs / r.Ceilings.Copy
+	r.Sample = s
+	return nil
+}
+
+// decodeBytes is what the launches that decode one token read and write at the least.
+func decodeBytes(be kernels.Backend, c model.Config) (bytes int64, err error) {
+	net, err := model.Build(c, model.Options{Mode: model.Cached, B: 1, T: 1})
+	if err != nil {
+		return 0, err
+	}
+	plan, err := net.Plan(be, false)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range plan.Steps() {
+		bytes += s.Bytes
+	}
+	return bytes, nil
+}
+
+// prefill is the tokens of prompts read in a second. The first prompt is not counted.
+func prefill(ctx context.Context, g *sample.Generator, prompt []int32, seconds float64) (float64, error) {
+	if _, err := g.Logits(prompt); err != nil {
+		return 0, err
+	}
+	read, began := 0, time.Now()
+	for read == 0 || time.Since(began).Seconds() < seconds {
+		if _, err := g.Logits(prompt); err != nil {
+			return 0, err
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		read += len(prompt)
+	}
+	return float64(read) / time.Since(began).Seconds(), nil
+}
+
+// decode is the tokens written in a second, always the likeliest, until the context is full, and again from the start.
+func decode(ctx context.Context, g *sample.Generator, prompt []int32, o Options) (float64, error) {
+	likeliest, err := sample.NewSampler(sample.Options{})
+	if err != nil {
+		return 0, err
+	}
+	written := 0
+	var spent time.Duration
+	for written == 0 || spent.Seconds() < o.Seconds/2 {
+		first := true
+		began := time.Now() // from the first token on: the prompt is read before it
+		err := g.Generate(ctx, prompt, o.Model.Context, likeliest, 0, func(int32) (bool, error) {
+			if first {
+				first, began = false, time.Now()
+				return false, nil
+			}
+			written++
+			return time.Since(began).Seconds() >= o.Seconds/2, nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		spent += time.Since(began)
+		if o.Model.Context == 1 {
+			break
+		}
+	}
+	return float64(written) / max(spent.Seconds(), 1e-9), nil
+}
