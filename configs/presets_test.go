@@ -117,7 +117,7 @@ model:
   ffn: 352
   context: 128
   vocab: 0
-  norm: {kind: rmsnorm, placement: pre, eps: 1e-5, unit_offset: false, embed: false, alpha: 0.5}
+  norm: {kind: rmsnorm, placement: pre, eps: 1e-5, unit_offset: false, embed: false, alpha: 0.5, momentum: 0.1}
   mlp: swiglu
   position: {kind: rope, theta: 10000, scaling: {kind: none, factor: 1, original: 0, low_freq: 1, high_freq: 4}}
   attention: {qk_norm: none, window: 0, scale: 0, softcap: 0}
@@ -136,6 +136,7 @@ train:
   clip: 1
   eval: {every: 100, windows: 0}
   sample: {every: 200, prompt: The, tokens: 64, temperature: 0.8, top_k: 50}
+  inspect: {every: 50}
   log: {every: 10}
 checkpoint: {every: 100, keep: 3}
 device: auto

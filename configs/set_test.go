@@ -77,7 +77,7 @@ func TestSetMessages(t *testing.T) {
 		"train.steps={":            "not valid YAML: did not find expected node content",
 		"model.tied=yes":           `"yes" is text, want true or false`,
 		"model.norm={knd: x}":      "model.norm.knd: unknown key (did you mean model.norm.kind?)",
-		"model.norm={kind: x}":     `model.norm.kind: "x" is not known (allowed: rmsnorm, layernorm, dyt)`,
+		"model.norm={kind: x}":     `model.norm.kind: "x" is not known (allowed: rmsnorm, layernorm, dyt, batchnorm)`,
 		"data.train=[{a: b}, '']x": "",
 		"data.train=\xff":          "is not UTF-8",
 	} {

@@ -17,6 +17,10 @@ func (l *Loaded) Warnings() []string {
 		w.Addf(long[0].key, "%d is longer than the run of %d steps, so it happens at the end only", long[0].every, l.Run.Train.Steps)
 	}
 	l.warnUnused(&w)
+	if l.Run.Model.Norm.Kind == "batchnorm" {
+		w.Addf("model.norm.kind", "batchnorm is for demonstration only: in training its statistics mix positions and sequences, so every row sees what "+
+			"comes after it, and losses there are not those of evaluation and sampling, which use running averages")
+	}
 	l.warnPlacement(&w)
 	if warmup, steps := l.Run.Train.Schedule.Warmup, l.Run.Train.Steps; 2*warmup > steps {
 		w.Addf("train.schedule.warmup", "%d is more than half of the run's %d steps", warmup, steps)
@@ -47,6 +51,7 @@ func (l *Loaded) longIntervals() []interval {
 	return slices.DeleteFunc([]interval{
 		{"train.eval.every", t.Eval.Every},
 		{"train.sample.every", t.Sample.Every},
+		{"train.inspect.every", t.Inspect.Every},
 		{"train.log.every", t.Log.Every},
 		{"checkpoint.every", l.Run.Checkpoint.Every},
 	}, func(i interval) bool { return !l.Given(i.key) || i.every <= t.Steps })
@@ -104,6 +109,7 @@ func (l *Loaded) warnUnused(w *problem.List) {
 		{"train.optimizer.eps", r.Train.Optimizer.Kind != "adamw", "optimizer kind " + r.Train.Optimizer.Kind},
 		{"train.optimizer.momentum", r.Train.Optimizer.Kind != "sgd", "optimizer kind " + r.Train.Optimizer.Kind},
 		{"train.schedule.decay", r.Train.Schedule.Kind != "wsd", "schedule kind " + r.Train.Schedule.Kind},
+		{"model.norm.momentum", r.Model.Norm.Kind != "batchnorm", "norm kind " + r.Model.Norm.Kind},
 		{"train.schedule.min", r.Train.Schedule.Kind == "constant", "schedule kind constant"},
 	}
 	changed := map[string]bool{}

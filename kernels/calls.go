@@ -102,6 +102,37 @@ type AddLayerNormGrad struct {
 	UnitOffset bool
 }
 
+// BatchNorm is y[N,C] <- x[N,C], gain[D], bias[D] (Ioffe & Szegedy, arXiv 1502.03167), in training: with statistics over the R = N*C/D runs,
+// D dividing C as in [RMSNorm], for each of the D elements of a run. Rows of all positions and sequences share them, so it is not causal.
+//
+//	y = (x - mean) rstd g + bias,  rstd = 1/sqrt(var + Eps), var the biased variance
+//
+// Aux: mean[D], rstd[D].
+type BatchNorm struct {
+	Eps        float64
+	UnitOffset bool
+}
+
+// BatchNormGrad is dx[N,C], dgain[D], dbias[D] <- x, gain, bias, dy. Saved: mean, rstd.
+//
+//	with h = (x - mean) rstd:  dgain = sum dy h;  dbias = sum dy;  dx = rstd g (dy - dbias/R - h dgain/R)
+type BatchNormGrad struct {
+	Eps        float64
+	UnitOffset bool
+}
+
+// BatchNormUpdate is running'[2,D] <- running[2,D], x[N,C]: row 0, the running mean, and row 1, the running variance, move towards mean and
+// biased variance of x, as [BatchNorm] has them: r += Momentum (s - r). Without rows nothing moves. Out[0] may be (and in a program always
+// is) the memory of running.
+type BatchNormUpdate struct{ Momentum float64 }
+
+// BatchNormInference is y[N,C] <- x[N,C], gain[D], bias[D], running[2,D]: as [BatchNorm], with the running mean and variance for those of x,
+// so that rows do not depend on each other.
+type BatchNormInference struct {
+	Eps        float64
+	UnitOffset bool
+}
+
 // DyT is y[N,C] <- x[N,C], alpha[1], gain[D], bias[D]: y = gain tanh(alpha x) + bias, the layer in place of a norm of Zhu et al. (arXiv
 // 2503.10622). D divides C, as in [RMSNorm].
 type DyT struct{}
@@ -223,6 +254,10 @@ type Fill struct {
 
 // GlobalNorm is norm[1] <- g: sqrt of the sum of squares, summed in float64.
 type GlobalNorm struct{}
+
+// Moments is m[4] <- x, y, of one shape: the sum of x², of y² and of x y, and the largest |x|, which is NaN where x holds one. x and y may be
+// one view. It looks at values and has no gradient.
+type Moments struct{}
 
 // ClipFactor is factor[1] <- norm[1]: min(1, Max/(norm + 1e-6)), or 1 when Max is 0. A norm that is not finite gives NaN, by which the
 // optimizers leave everything as it is.

@@ -24,6 +24,10 @@ func (LayerNorm) Kernel() string              { return "layernorm" }
 func (LayerNormGrad) Kernel() string          { return "layernorm.grad" }
 func (AddLayerNorm) Kernel() string           { return "add_layernorm" }
 func (AddLayerNormGrad) Kernel() string       { return "add_layernorm.grad" }
+func (BatchNorm) Kernel() string              { return "batchnorm" }
+func (BatchNormGrad) Kernel() string          { return "batchnorm.grad" }
+func (BatchNormUpdate) Kernel() string        { return "batchnorm.update" }
+func (BatchNormInference) Kernel() string     { return "batchnorm.inference" }
 func (DyT) Kernel() string                    { return "dyt" }
 func (DyTGrad) Kernel() string                { return "dyt.grad" }
 func (Gate) Kernel() string                   { return "gate" }
@@ -45,6 +49,7 @@ func (SampleTokens) Kernel() string           { return "sample_tokens" }
 func (Fill) Kernel() string                   { return "fill" }
 func (GlobalNorm) Kernel() string             { return "global_norm" }
 func (ClipFactor) Kernel() string             { return "clip_factor" }
+func (Moments) Kernel() string                { return "moments" }
 func (AdamW) Kernel() string                  { return "adamw" }
 func (SGD) Kernel() string                    { return "sgd" }
 
@@ -57,11 +62,14 @@ func (ActivationGrad) InPlace() []int { return []int{1} }
 func (Dropout) InPlace() []int        { return []int{0} }
 func (CacheWrite) InPlace() []int     { return []int{0} }
 
+func (BatchNormUpdate) InPlace() []int { return []int{0} }
+
 func (AddRMSNormGrad) InPlace() []int   { return []int{3} }
 func (AddLayerNormGrad) InPlace() []int { return []int{4} }
 
 func (c RMSNormGrad) Forward() (Call, int)   { return RMSNorm(c), 2 }
 func (c LayerNormGrad) Forward() (Call, int) { return LayerNorm(c), 3 }
+func (c BatchNormGrad) Forward() (Call, int) { return BatchNorm(c), 3 }
 func (c AttentionGrad) Forward() (Call, int) { return Attention(c), 3 }
 
 func (c AddRMSNormGrad) Forward() (Call, int)   { return RMSNorm(c), 2 }
@@ -341,6 +349,57 @@ func (c LayerNormGrad) Infer(in []View) (out, aux []View, err error) {
 		return nil, nil, r.err
 	}
 	return r.done(Shaped(d, in[0].Shape...), Shaped(d, in[1].Shape...), Shaped(d, in[2].Shape...))
+}
+
+func (c BatchNorm) Infer(in []View) (out, aux []View, err error) {
+	r, d, _ := norm(c, in, 2, false)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	return []View{Shaped(d, in[0].Shape...)}, []View{Shaped(d, in[1].Shape...), Shaped(d, in[1].Shape...)}, nil
+}
+
+func (c BatchNormGrad) Infer(in []View) (out, aux []View, err error) {
+	r, d, _ := norm(c, in, 2, true)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	return r.done(Shaped(d, in[0].Shape...), Shaped(d, in[1].Shape...), Shaped(d, in[2].Shape...))
+}
+
+// running is the rule of running statistics at input i, of runs of d elements of x at input x.
+func (r *rule) running(i, x int) {
+	r.rank(i, 2)
+	r.rank(x, 2)
+	r.floats(i, x)
+	if r.ok() {
+		d := r.in[i].Dim(1)
+		r.want(r.in[i].Dim(0) == 2, "running statistics must have two rows")
+		r.want(d > 0 && r.in[x].Dim(1)%d == 0, "the size of running statistics must divide the width")
+	}
+}
+
+func (c BatchNormUpdate) Infer(in []View) (out, aux []View, err error) {
+	r := check(c, in, 2, 2)
+	r.running(0, 1)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	return r.done(Shaped(in[0].DType, in[0].Shape...))
+}
+
+func (c BatchNormInference) Infer(in []View) (out, aux []View, err error) {
+	r := check(c, in, 4, 4)
+	r.running(3, 0)
+	if !r.ok() {
+		return nil, nil, r.err
+	}
+	n, d, _ := norm(c, in[:3], 2, false)
+	if !n.ok() {
+		return nil, nil, n.err
+	}
+	r.want(in[3].Dim(1) == in[1].Dim(0), "running statistics and gain differ in size")
+	return r.done(Shaped(d, in[0].Shape...))
 }
 
 // columns is the rule of calls on x[N,C] with parameters whose size divides C, the last of them input last, and for a gradient dy after
@@ -647,6 +706,13 @@ func (c GlobalNorm) Infer(in []View) (out, aux []View, err error) {
 	r := check(c, in, 1, 1)
 	d := r.floats(0)
 	return r.done(Shaped(d, 1))
+}
+
+func (c Moments) Infer(in []View) (out, aux []View, err error) {
+	if out, _, err = elementwise(c, in, 2); err != nil {
+		return nil, nil, err
+	}
+	return []View{Shaped(out[0].DType, 4)}, nil, nil
 }
 
 func (c ClipFactor) Infer(in []View) (out, aux []View, err error) {

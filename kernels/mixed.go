@@ -54,6 +54,8 @@ func TypesOf(c Call) Types {
 		return Types{"e", "ee"}
 	case AddBias:
 		return Types{"a", "a"}
+	case Moments:
+		return Types{"w", "ee"}
 	case SumRows:
 		return Types{"w", "e"}
 	case Scale, GradScale, Rope, Activation, Dropout:

@@ -52,7 +52,7 @@ func newForward(t *testing.T, c Config, o Options) *forward {
 		p.Mean, p.Std = p.Mean+0.1, 0.3
 		set(t, ref.New(), f.params.View(i), p.Initial(7))
 	}
-	if f.program, err = plan.Bind(f.params.Views("")); err != nil {
+	if f.program, err = plan.Bind(buffers(t, net, o.DType, f.params.Views(""))); err != nil {
 		t.Fatal(err)
 	}
 	return f

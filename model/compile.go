@@ -30,6 +30,12 @@ func (n *Net) Spec(accumulate bool, taps ...string) (exec.Spec, error) {
 			s.Into = append(s.Into, exec.Named{Name: GradPrefix + p.Name, Node: n.Grads[i]})
 		}
 	}
+	for _, p := range n.Graph.Buffers() {
+		s.External = append(s.External, exec.Named{Name: p.Name, Node: p.Node})
+	}
+	for _, e := range n.Graph.Effects() {
+		s.Outputs = append(s.Outputs, exec.Named{Name: e.Name, Node: e.Node})
+	}
 	for _, in := range n.Graph.Inputs() {
 		s.Inputs = append(s.Inputs, exec.Named{Name: in.Name, Node: in.Node, Data: in.Data})
 	}
@@ -41,6 +47,9 @@ func (n *Net) Spec(accumulate bool, taps ...string) (exec.Spec, error) {
 	}
 	if n.Logits != nil {
 		s.Outputs = append(s.Outputs, exec.Named{Name: OutLogits, Node: n.Logits})
+	}
+	for _, o := range n.Observed {
+		s.Observed = append(s.Observed, exec.Named{Name: o.Name, Node: o.Result})
 	}
 	for _, name := range taps {
 		node := n.tap(name)

@@ -29,12 +29,13 @@ type Config struct {
 
 // Norm says which norm is used and where it sits.
 type Norm struct {
-	Kind       string    `yaml:"kind"`      // rmsnorm | layernorm | dyt
+	Kind       string    `yaml:"kind"`      // rmsnorm | layernorm | dyt | batchnorm (for demonstration only)
 	Placement  string    `yaml:"placement"` // a name of model/block's registry
 	Eps        float64   `yaml:"eps"`
 	UnitOffset bool      `yaml:"unit_offset"` // the gain is stored as w and used as 1 + w (Gemma)
 	Embed      bool      `yaml:"embed"`       // one more norm, on the embedding (Peri-LN, BLOOM)
 	Alpha      []float64 `yaml:"alpha"`       // dyt: where the slopes start, one for all or {before attention, elsewhere}
+	Momentum   float64   `yaml:"momentum"`    // batchnorm: how far running statistics move towards a batch's
 }
 
 // Position says how tokens know their place.
@@ -72,7 +73,7 @@ type Init struct {
 func Default() Config {
 	return Config{
 		Layers: 4, Width: 128, Heads: 4, Context: 128,
-		Norm:      Norm{Kind: "rmsnorm", Placement: "pre", Eps: 1e-5, Alpha: []float64{0.5}},
+		Norm:      Norm{Kind: "rmsnorm", Placement: "pre", Eps: 1e-5, Alpha: []float64{0.5}, Momentum: 0.1},
 		MLP:       "swiglu",
 		Position:  Position{Kind: "rope", Theta: []float64{10000}, Scaling: Scaling{Kind: "none", Factor: 1, LowFreq: 1, HighFreq: 4}},
 		Attention: Attention{QKNorm: "none", Window: []int{0}},

@@ -15,7 +15,7 @@ var Placements = block.Names
 
 // The words that a run file may use.
 var (
-	normKinds     = []string{"rmsnorm", "layernorm", "dyt"}
+	normKinds     = []string{"rmsnorm", "layernorm", "dyt", "batchnorm"}
 	mlpKinds      = []string{"swiglu", "geglu", "gelu_tanh"}
 	positionKinds = []string{"rope", "learned"}
 	scalingKinds  = []string{"none", "linear", "ntk", "llama3", "yarn"}
@@ -103,6 +103,9 @@ func (c Config) checkNorm(l *problem.List) {
 	l.OneOf("norm.kind", c.Norm.Kind, normKinds...)
 	l.OneOf("norm.placement", c.Norm.Placement, Placements()...)
 	l.Within("norm.eps", c.Norm.Eps, problem.Interval{Low: 0, High: 1e-2, OpenLow: true})
+	if c.Norm.Kind == "batchnorm" {
+		l.Within("norm.momentum", c.Norm.Momentum, problem.Interval{Low: 0, High: 1, OpenLow: true})
+	}
 	if n := len(c.Norm.Alpha); n < 1 || n > 2 {
 		l.Addf("norm.alpha", "has %d values (one, or two: before attention, elsewhere)", n)
 	}

@@ -58,6 +58,9 @@ func TestDocumentsAloneGradients(t *testing.T) {
 	for name, c := range placed() {
 		t.Run(name, func(t *testing.T) {
 			c.Dropout = 0 // its random numbers go by the place in the batch
+			if c.Norm.Kind == "batchnorm" {
+				t.Skip("in training batch norm mixes rows, see TestBatchNormLeaks")
+			}
 			packed := newRun(t, c, Options{B: 1, T: 7, DType: kernels.F64, Documents: true}, false)
 			read := func(in string) []int32 {
 				v, err := packed.program.View(in)

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	G "gorgonia.org/gorgonia"
@@ -35,7 +36,27 @@ func variants() map[string]Config {
 	full := base
 	full.Attention.QKNorm, full.Attention.Scale = "full", 0.3
 	full.Position.Scaling = Scaling{Kind: "yarn", Factor: 2, Original: 4, LowFreq: 1, HighFreq: 32}
-	return map[string]Config{"base": base, "llama": llama, "gpt2": gpt2, "gemma": gemma, "qwen": qwen, "full": full}
+	batch := base
+	batch.Norm.Kind, batch.Attention.QKNorm, batch.Norm.UnitOffset = "batchnorm", "head", true
+	return map[string]Config{"base": base, "llama": llama, "gpt2": gpt2, "gemma": gemma, "qwen": qwen, "full": full, "batchnorm": batch}
+}
+
+// buffers gives memory to a network's buffers on the reference backend, with values of their own, and adds it to that of parameters.
+func buffers(t *testing.T, net *Net, dtype kernels.DType, external map[string]kernels.View) map[string]kernels.View {
+	t.Helper()
+	slab, err := NewSlab(ref.New(), dtype, net.Buffers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range net.Buffers() {
+		x := p.Initial(7)
+		for k := range x {
+			x[k] += 0.1 * float32(k%5)
+		}
+		set(t, ref.New(), slab.View(i), x)
+		external[p.Name] = slab.View(i)
+	}
+	return external
 }
 
 // run holds a network's memory on the reference backend.
@@ -47,17 +68,22 @@ type run struct {
 
 func newRun(t *testing.T, c Config, o Options, accumulate bool, taps ...string) *run {
 	t.Helper()
-	return newRunWithout(t, nil, c, o, accumulate, taps...)
+	return newRunOn(t, ref.New(), nil, c, o, accumulate, taps...)
 }
 
 // newRunWithout is newRun without some of the executor's passes.
 func newRunWithout(t *testing.T, passes []string, c Config, o Options, accumulate bool, taps ...string) *run {
 	t.Helper()
+	return newRunOn(t, ref.New(), passes, c, o, accumulate, taps...)
+}
+
+// newRunOn is newRunWithout on a backend whose memory is the host's.
+func newRunOn(t *testing.T, be kernels.Backend, passes []string, c Config, o Options, accumulate bool, taps ...string) *run {
+	t.Helper()
 	net, err := Build(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	be := ref.New()
 	spec, err := net.Spec(accumulate, taps...)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +104,7 @@ func newRunWithout(t *testing.T, passes []string, c Config, o Options, accumulat
 	for name, v := range r.grads.Views(GradPrefix) {
 		external[name] = v
 	}
-	if r.program, err = plan.Bind(external); err != nil {
+	if r.program, err = plan.Bind(buffers(t, net, o.DType, external)); err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range net.Table() {
@@ -175,7 +201,7 @@ func (r *run) tape(t *testing.T) (float64, [][]float64) {
 	for _, in := range r.net.Graph.Inputs() {
 		let(in.Name, in.Node, r.program.View)
 	}
-	for _, p := range r.net.Graph.Params() {
+	for _, p := range slices.Concat(r.net.Graph.Params(), r.net.Graph.Buffers()) {
 		let(p.Name, p.Node, r.program.View)
 	}
 	vm := G.NewTapeMachine(r.net.Graph.Expr())

@@ -50,6 +50,15 @@ func (n *Net) Table() []Param {
 	return append(decayed, rest...)
 }
 
+// Buffers is the table of what belongs to a network beside its parameters and is not trained.
+func (n *Net) Buffers() []Param {
+	var table []Param
+	for _, p := range n.Graph.Buffers() {
+		table = append(table, Param{Name: p.Name, Shape: p.Shape, Role: p.Role})
+	}
+	return table
+}
+
 // start fills in the distribution of a parameter's initial values:
 //
 //	fan_in  N(0, 1/fan_in); tables N(0, 1/width)
@@ -128,6 +137,12 @@ func blockOf(name string) (l int, inside string, ok bool) {
 // Initial draws the initial values of a parameter. They depend on the seed and the parameter's name and shape only, not on other parameters.
 func (p Param) Initial(seed int64) []float32 {
 	x := make([]float32, p.Len())
+	if p.Role == graph.Running {
+		for i := len(x) / 2; i < len(x); i++ {
+			x[i] = 1
+		}
+		return x
+	}
 	if p.Std == 0 {
 		for i := range x {
 			x[i] = float32(p.Mean)

@@ -48,6 +48,7 @@ type Options struct {
 	BranchScale bool
 	// Without leaves block number Without out, counted from 1, as if its input were its output; 0 leaves none out.
 	Without int
+	Inspect bool // the streams and their gradients are observed (Train)
 }
 
 // Net is a model as a graph.
@@ -58,6 +59,8 @@ type Net struct {
 	Loss   graph.Tensor   // scalar (Train, Eval)
 	Logits graph.Tensor   // (Logits, Cached)
 	Grads  []graph.Tensor // in the order of Graph.Params (Train)
+	// Observed are the moments of the streams (Train with Inspect).
+	Observed []graph.Observation
 }
 
 // Build makes the graph of a configuration: embed, blocks, norm, head, loss. The configuration must have a vocabulary.
@@ -124,6 +127,9 @@ func (b *builder) build() {
 	if b.Mode == Train {
 		b.Grads = b.Net.Graph.Backward(b.Loss)
 	}
+	if b.Mode == Train && b.Inspect {
+		b.Observed = b.Net.Graph.Observe()
+	}
 }
 
 // stack is the placement around the sub-layers.
@@ -180,6 +186,8 @@ func (b *builder) norm(name string, x graph.Tensor, dim int) graph.Tensor {
 		return b.RMSNorm(name, x, dim, n.Eps, n.UnitOffset)
 	case "layernorm":
 		return b.LayerNorm(name, x, dim, n.Eps, n.UnitOffset)
+	case "batchnorm":
+		return b.BatchNorm(name, x, dim, n.Eps, n.UnitOffset, b.Mode == Train, n.Momentum)
 	case "dyt":
 		return b.DyT(name, x, dim)
 	}

@@ -1,36 +1,68 @@
 package model
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"prenorm/kernels"
 	"prenorm/model/exec"
 )
 
-// Weights are a model's parameters in one slab of a backend's memory. Every program of the model reads the same slab.
+// Weights are a model's parameters in one slab of a backend's memory, and beside them what belongs to the model and is not trained. Every
+// program of the model reads the same slabs.
 type Weights struct {
-	Config Config // resolved
-	Table  []Param
-	Slab   *exec.Slab
-	be     kernels.Backend
-	index  map[string]int
+	Config      Config // resolved
+	Table       []Param
+	Slab        *exec.Slab
+	BufferTable []Param
+	Buffers     *exec.Slab // nil without any
+	be          kernels.Backend
+	index       map[string]int // of parameters
 }
 
 // NewWeights allocates zeroed float32 parameters. The configuration must have a vocabulary.
 func NewWeights(be kernels.Backend, c Config) (*Weights, error) {
-	table, err := Table(c)
+	net, err := Build(c, Options{Mode: Logits, B: 1, T: 1})
 	if err != nil {
 		return nil, err
 	}
-	w := &Weights{Config: c.Resolved(), Table: table, be: be, index: make(map[string]int, len(table))}
-	for i, p := range table {
+	w := &Weights{Config: c.Resolved(), Table: net.Table(), BufferTable: net.Buffers(), be: be, index: map[string]int{}}
+	for i, p := range w.Table {
 		w.index[p.Name] = i
 	}
-	if w.Slab, err = NewSlab(be, kernels.F32, table); err != nil {
+	if w.Slab, err = NewSlab(be, kernels.F32, w.Table); err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
+	if len(w.BufferTable) == 0 {
+		return w, nil
+	}
+	if w.Buffers, err = NewSlab(be, kernels.F32, w.BufferTable); err != nil {
+		return nil, errors.Join(fmt.Errorf("buffers: %w", err), w.Slab.Free())
+	}
 	return w, nil
+}
+
+// Views returns every parameter and buffer by name.
+func (w *Weights) Views() map[string]kernels.View {
+	views := w.Slab.Views("")
+	if w.Buffers != nil {
+		maps.Copy(views, w.Buffers.Views(""))
+	}
+	return views
+}
+
+// All is the table of parameters and, behind it, of buffers.
+func (w *Weights) All() []Param { return slices.Concat(w.Table, w.BufferTable) }
+
+// view is tensor i of All.
+func (w *Weights) view(i int) kernels.View {
+	if n := len(w.Table); i >= n {
+		return w.Buffers.View(i - n)
+	}
+	return w.Slab.View(i)
 }
 
 // Backend is where the weights are.
@@ -48,10 +80,10 @@ func Count(table []Param) int64 {
 	return n
 }
 
-// Initialise draws every parameter's initial values.
+// Initialise draws every parameter's initial values, and sets buffers to theirs.
 func (w *Weights) Initialise(seed int64) error {
-	for i, p := range w.Table {
-		if err := w.be.Upload(w.Slab.View(i), p.Initial(seed)); err != nil {
+	for i, p := range w.All() {
+		if err := w.be.Upload(w.view(i), p.Initial(seed)); err != nil {
 			return fmt.Errorf("initialise %s: %w", p.Name, err)
 		}
 	}
@@ -61,10 +93,10 @@ func (w *Weights) Initialise(seed int64) error {
 // Source gives the values of a tensor by name; ok is false where it has none.
 type Source func(name string) (values []float32, shape []int, ok bool, err error)
 
-// Load sets every parameter from a source. A missing tensor and a wrong shape are errors that name it, and all of them.
+// Load sets every parameter and buffer from a source. A missing tensor and a wrong shape are errors that name it, and all of them.
 func (w *Weights) Load(from Source) error {
 	var wrong []string
-	for i, p := range w.Table {
+	for i, p := range w.All() {
 		values, shape, ok, err := from(p.Name)
 		switch {
 		case err != nil:
@@ -74,7 +106,7 @@ func (w *Weights) Load(from Source) error {
 		case fmt.Sprint(shape) != fmt.Sprint(p.Shape):
 			wrong = append(wrong, fmt.Sprintf("%s is %v, the model wants %v", p.Name, shape, p.Shape))
 		default:
-			if err := w.be.Upload(w.Slab.View(i), values); err != nil {
+			if err := w.be.Upload(w.view(i), values); err != nil {
 				return fmt.Errorf("load %s: %w", p.Name, err)
 			}
 		}
@@ -85,14 +117,21 @@ func (w *Weights) Load(from Source) error {
 	return nil
 }
 
-// Values copies parameter i to the host.
+// Values copies tensor i of All to the host.
 func (w *Weights) Values(i int) ([]float32, error) {
-	x := make([]float32, w.Table[i].Len())
-	if err := w.be.Download(x, w.Slab.View(i)); err != nil {
-		return nil, fmt.Errorf("read %s: %w", w.Table[i].Name, err)
+	p := w.All()[i]
+	x := make([]float32, p.Len())
+	if err := w.be.Download(x, w.view(i)); err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.Name, err)
 	}
 	return x, nil
 }
 
 // Free releases the memory.
-func (w *Weights) Free() error { return w.Slab.Free() }
+func (w *Weights) Free() error {
+	err := w.Slab.Free()
+	if w.Buffers != nil {
+		err = errors.Join(err, w.Buffers.Free())
+	}
+	return err
+}

@@ -11,6 +11,7 @@ type Config struct {
 	Clip       float64   `yaml:"clip"` // largest global gradient norm, 0 = no clipping
 	Eval       Eval      `yaml:"eval"`
 	Sample     Sample    `yaml:"sample"`
+	Inspect    Every     `yaml:"inspect"`
 	Log        Every     `yaml:"log"`
 }
 
@@ -67,6 +68,7 @@ func Default() Config {
 		Clip:      1,
 		Eval:      Eval{Every: 250},
 		Sample:    Sample{Every: 0, Tokens: 64, Temperature: 0.8, TopK: 50},
+		Inspect:   Every{Every: 50},
 		Log:       Every{Every: 10},
 	}
 }

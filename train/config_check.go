@@ -34,6 +34,7 @@ func (c Config) Problems() problem.List {
 	l.Whole("eval.every", c.Eval.Every, 0, maxSteps)
 	l.Whole("eval.windows", c.Eval.Windows, 0, math.MaxInt32)
 	c.Sample.check(&l)
+	l.Whole("inspect.every", c.Inspect.Every, 0, maxSteps)
 	l.Whole("log.every", c.Log.Every, 0, maxSteps)
 	return l
 }

@@ -35,7 +35,7 @@ func NewEvaluatorWithout(w *model.Weights, size, block int) (*Evaluator, error) 
 	if err != nil {
 		return nil, err
 	}
-	if e.program, err = plan.Bind(w.Slab.Views("")); err != nil {
+	if e.program, err = plan.Bind(w.Views()); err != nil {
 		return nil, err
 	}
 	return e, nil

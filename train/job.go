@@ -233,7 +233,7 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 		return err
 	}
 	l.stepper, err = NewStepper(l.weights, StepOptions{Batch: l.Train.Batch, Context: l.Model.Context, Accumulate: l.Train.Accumulate,
-		Optimizer: l.Train.Optimizer, Clip: l.Train.Clip, Seed: l.Seed})
+		Optimizer: l.Train.Optimizer, Clip: l.Train.Clip, Seed: l.Seed, Inspect: l.Train.Inspect.Every > 0})
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (l *loop) firstWeights() error {
 	if l.first == nil {
 		return l.weights.Initialise(l.Seed)
 	}
-	err := fit(l.weights.Table, l.first.weights)
+	err := fit(l.weights.All(), l.first.weights)
 	if err == nil {
 		err = l.weights.Load(SourceOf(l.first.weights))
 	}

@@ -21,7 +21,7 @@ type bound struct {
 	info exec.StepInfo
 }
 
-// binder binds calls outside a program and keeps the first error, and the workspaces that it allocates.
+// binder binds calls outside a program and keeps the first error, and the workspaces that it allocates for calls that were given none.
 type binder struct {
 	be   kernels.Backend
 	work []kernels.Arena
@@ -38,7 +38,7 @@ func (b *binder) args(path string, c kernels.Call, a kernels.Args) bound {
 	}
 	l := bound{info: infoOf(path, c, a)}
 	n, err := b.be.Workspace(c, a)
-	if err == nil && n > 0 {
+	if err == nil && n > 0 && a.Work.Shape == nil {
 		var arena kernels.Arena
 		if arena, err = b.be.NewArena(n); err == nil {
 			b.work = append(b.work, arena)
@@ -88,20 +88,20 @@ func (s *Stepper) launch(list []bound) error {
 	return nil
 }
 
-// run runs the program of forward and backward.
-func (s *Stepper) run() error {
+// runLaunches runs a program of forward and backward.
+func (s *Stepper) runLaunches(program *exec.Program) error {
 	if s.around == nil {
-		return s.program.Run()
+		return program.Run()
 	}
-	return s.program.Trace(s.around)
+	return program.Trace(s.around)
 }
 
-// set copies to an input of the program.
-func (s *Stepper) set(name string, data any) error {
+// set copies to an input of a pass.
+func (s *Stepper) set(p *pass, name string, data any) error {
 	if s.around == nil {
-		return s.program.Set(name, data)
+		return p.program.Set(name, data)
 	}
-	return s.around(copied(profile.Upload, name, data), func() error { return s.program.Set(name, data) })
+	return s.around(copied(profile.Upload, name, data), func() error { return p.program.Set(name, data) })
 }
 
 func (s *Stepper) upload(name string, dst kernels.View, data any) error {
@@ -135,11 +135,11 @@ func copied(kind, name string, data any) exec.StepInfo {
 // Steps lists the launches of one update of one micro-batch in order, those around the program included.
 func (s *Stepper) Steps() []exec.StepInfo {
 	var list []exec.StepInfo
-	for _, l := range s.zero {
+	for _, l := range slices.Concat(s.keep, s.zero) {
 		list = append(list, l.info)
 	}
-	list = append(list, s.program.Plan().Steps()...)
-	for _, l := range slices.Concat(s.addLoss, s.update) {
+	list = append(list, s.Plan().Steps()...)
+	for _, l := range slices.Concat(s.plain.addLoss, s.update) {
 		list = append(list, l.info)
 	}
 	return list

@@ -19,7 +19,7 @@ func (l *loop) step(ctx context.Context) error {
 	}
 	lr := l.rate(step) * l.Train.Optimizer.LR
 	end := l.span("step")
-	r, err := l.stepper.Step(ctx, step, lr, l.micros)
+	r, seen, err := l.update(ctx, step, lr)
 	end()
 	if err != nil {
 		return err
@@ -33,12 +33,28 @@ func (l *loop) step(ctx context.Context) error {
 	if err := l.report(step, lr, r); err != nil {
 		return err
 	}
+	if seen != nil {
+		if err := l.metrics.Write(*seen); err != nil {
+			return err
+		}
+	}
 	if l.due(l.Checkpoint.Every, step) {
 		if err := l.save(); err != nil {
 			return err
 		}
 	}
 	return l.observe(ctx, step)
+}
+
+// update runs one update, and looks at it where its number asks for that: at the first, the last, and the interval.
+func (l *loop) update(ctx context.Context, step int64, lr float64) (Result, *metrics.Inspect, error) {
+	every := l.Train.Inspect.Every
+	if every == 0 || step != 1 && !l.due(every, step) {
+		r, err := l.stepper.Step(ctx, step, lr, l.micros)
+		return r, nil, err
+	}
+	r, seen, err := l.stepper.Inspect(ctx, step, lr, l.micros)
+	return r, &seen, err
 }
 
 // read takes the next batches.

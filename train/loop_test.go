@@ -37,6 +37,7 @@ func tinyJob(t *testing.T) Job {
 	j.Train.Schedule.Warmup = 3
 	j.Train.Eval = Eval{Every: 5, Windows: 8}
 	j.Train.Sample = Sample{Every: 6, Prompt: "line", Tokens: 8, Temperature: 0.8, TopK: 5}
+	j.Train.Inspect.Every = 4
 	j.Train.Log.Every = 1
 	return j
 }
@@ -75,7 +76,18 @@ func result(t *testing.T, dir string) map[string]string {
 // TestResumedEqualsUninterrupted stops runs at every place where a stop can be noticed, between steps and inside accumulation windows, goes on
 // from there with other numbers of workers, and compares every byte that is left at the end.
 func TestResumedEqualsUninterrupted(t *testing.T) {
-	whole := tinyJob(t)
+	testResumed(t, tinyJob(t), 1, 2, 3, 7, 14, 23, 30, 45)
+}
+
+// TestResumedStatistics is the same for a model with running statistics.
+func TestResumedStatistics(t *testing.T) {
+	j := tinyJob(t)
+	j.Model.Norm.Kind = "batchnorm"
+	testResumed(t, j, 2, 5, 9)
+}
+
+func testResumed(t *testing.T, whole Job, first ...int) {
+	t.Helper()
 	be := cpu.New(2)
 	defer be.Close()
 	if _, err := Run(context.Background(), be, whole); err != nil {
@@ -89,7 +101,7 @@ func TestResumedEqualsUninterrupted(t *testing.T) {
 	defer others[0].Close()
 	defer others[1].Close()
 	stops := 0
-	for _, questions := range []int{1, 2, 3, 7, 14, 23, 30, 45} {
+	for _, questions := range first {
 		j := whole
 		j.Dir = filepath.Join(t.TempDir(), "run")
 		for i := range 200 { // stopped again and again, and continued with another number of workers
@@ -111,7 +123,7 @@ func TestResumedEqualsUninterrupted(t *testing.T) {
 			}
 		}
 	}
-	if stops < 20 { // or the test shows nothing
+	if stops < 5*len(first)/2 { // or the test shows nothing
 		t.Errorf("only %d stops", stops)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
+	"prenorm/kernels"
 	"prenorm/model"
 	"prenorm/model/exec"
 	"prenorm/train/checkpoint"
@@ -39,12 +40,12 @@ const (
 	TokenizerFile = "tokenizer.json"
 )
 
-// tensorsOf copies a slab's tensors to the host, with a prefix to their names.
-func tensorsOf(w *model.Weights, slab *exec.Slab, prefix string) ([]safetensors.Tensor, error) {
-	out := make([]safetensors.Tensor, len(w.Table))
-	for i, p := range w.Table {
+// tensorsOf copies the tensors of a slab of a table to the host, with a prefix to their names.
+func tensorsOf(be kernels.Backend, table []model.Param, slab *exec.Slab, prefix string) ([]safetensors.Tensor, error) {
+	out := make([]safetensors.Tensor, len(table))
+	for i, p := range table {
 		x := make([]float32, p.Len())
-		if err := w.Backend().Download(x, slab.View(i)); err != nil {
+		if err := be.Download(x, slab.View(i)); err != nil {
 			return nil, fmt.Errorf("read %s%s: %w", prefix, p.Name, err)
 		}
 		out[i] = safetensors.New(prefix+p.Name, p.Shape, x)
@@ -56,11 +57,16 @@ func tensorsOf(w *model.Weights, slab *exec.Slab, prefix string) ([]safetensors.
 func snapshot(w *model.Weights, s *Stepper, state State, files map[string][]byte) (checkpoint.Snapshot, error) {
 	snap := checkpoint.Snapshot{Step: state.Step, State: state, Files: files, Metadata: map[string]string{"format": "pt"}}
 	var err error
-	if snap.Weights, err = tensorsOf(w, w.Slab, ""); err != nil {
+	if snap.Weights, err = tensorsOf(w.Backend(), w.Table, w.Slab, ""); err != nil {
 		return snap, err
 	}
+	buffers, err := tensorsOf(w.Backend(), w.BufferTable, w.Buffers, "")
+	if err != nil {
+		return snap, err
+	}
+	snap.Weights = append(snap.Weights, buffers...)
 	for i, name := range s.MomentNames() {
-		tensors, err := tensorsOf(w, s.Moments()[i], name+".")
+		tensors, err := tensorsOf(w.Backend(), w.Table, s.Moments()[i], name+".")
 		if err != nil {
 			return snap, err
 		}
@@ -94,7 +100,7 @@ func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) 
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
 		return state, fmt.Errorf("checkpoint %s: state.json is of step %d, the checkpoint of step %d", c.Dir, state.Step, c.Step)
 	}
-	if err := fit(w.Table, c.Weights); err != nil {
+	if err := fit(w.All(), c.Weights); err != nil {
 		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
 	}
 	if err := w.Load(SourceOf(c.Weights)); err != nil {

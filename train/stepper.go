@@ -20,6 +20,7 @@ type StepOptions struct {
 	Optimizer      Optimizer
 	Clip           float64
 	Seed           int64 // of dropout
+	Inspect        bool  // [Stepper.Inspect] will be called
 }
 
 // Stepper runs training steps: for each micro-batch forward and backward into one slab of gradients, then clip and update. Everything that
@@ -30,11 +31,16 @@ type Stepper struct {
 	optimizer optim.Optimizer
 	grads     *exec.Slab
 	moments   []*exec.Slab
-	program   *exec.Program
+	arena     kernels.Arena // of the programs
+	plain     *pass
+	turn      *pass         // the one that has used the arena last, nil where something else has
+	inspector *inspector    // nil: it is not wanted
 	small     kernels.Arena // hyper, norm and loss
 	zero      []bound
-	addLoss   []bound
 	update    []bound
+	keep      []bound // copies buffers of the model before a step
+	restore   []bound // and back, after one that came to nothing
+	kept      *exec.Slab
 	hyper     kernels.View // learning rate and bias corrections
 	norm      kernels.View
 	clip      kernels.View
@@ -103,14 +109,21 @@ func (s *Stepper) open() error {
 		}
 		s.moments = append(s.moments, m)
 	}
-	external := w.Slab.Views("")
-	for name, v := range s.grads.Views(model.GradPrefix) {
-		external[name] = v
+	size := plan.Bytes()
+	if o.Inspect {
+		if s.inspector, err = newInspector(s); err != nil {
+			return err
+		}
+		size = InspectBytes(plan, s.inspector.plan, w.Slab.Bytes())
 	}
-	if s.program, err = plan.Bind(external); err != nil {
+	if s.arena, err = w.Backend().NewArena(size); err != nil {
+		return fmt.Errorf("training step: arena of %d bytes: %w", size, err)
+	}
+	if err := errors.Join(s.bindUpdate(), s.bindBuffers()); err != nil {
 		return err
 	}
-	return s.bindUpdate()
+	s.plain, err = s.bindPass(plan)
+	return err
 }
 
 // planTrain compiles the training program.
@@ -120,51 +133,6 @@ func planTrain(be kernels.Backend, c model.Config, o StepOptions) (*exec.Plan, e
 		return nil, err
 	}
 	return net.Plan(be, o.Accumulate > 1)
-}
-
-// bindUpdate binds what runs around the program: zeroing, the sum of losses, norm, clip factor and the optimizer's two calls, one for the
-// tensors that decay and one for the rest.
-func (s *Stepper) bindUpdate() error {
-	be := s.weights.Backend()
-	small, err := be.NewArena(StepBytes)
-	if err != nil {
-		return err
-	}
-	s.small = small
-	s.hyper, s.clip = s.small.View(0, kernels.F32, 3), s.small.View(3*4, kernels.F32, 1)
-	s.norm, s.loss = s.small.View(smallStride, kernels.F32, 1), s.small.View(2*smallStride, kernels.F32)
-	programLoss, err := s.program.View(model.OutLoss)
-	if err != nil {
-		return err
-	}
-	b := binder{be: be}
-	if s.options.Accumulate > 1 {
-		s.zero = append(s.zero, b.bind("zero.grads", kernels.Fill{}, s.grads.All(), s.grads.All()))
-	}
-	s.zero = append(s.zero, b.bind("zero.loss", kernels.Fill{}, s.loss, s.loss))
-	s.addLoss = append(s.addLoss, b.bind("loss.sum", kernels.Add{}, s.loss, s.loss, programLoss))
-	s.update = append(s.update, b.bind("clip.norm", kernels.GlobalNorm{}, s.norm, s.grads.All()), b.bind("clip.factor", kernels.ClipFactor{Max: s.options.Clip}, s.clip, s.norm))
-	hyper := s.small.View(0, kernels.F32, 4)
-	decayed := model.Decayed(s.weights.Table)
-	for _, part := range []struct {
-		path     string
-		from, to int
-		decay    float64
-	}{{"update.decayed", 0, decayed, s.options.Optimizer.WeightDecay}, {"update.rest", decayed, len(s.weights.Table), 0}} {
-		if part.from == part.to {
-			continue
-		}
-		p := s.weights.Slab.Range(part.from, part.to)
-		a := kernels.Args{Out: []kernels.View{p}, In: []kernels.View{p}}
-		for _, m := range s.moments {
-			a.Out = append(a.Out, m.Range(part.from, part.to))
-			a.In = append(a.In, m.Range(part.from, part.to))
-		}
-		a.In = append(a.In, s.grads.Range(part.from, part.to), hyper)
-		s.update = append(s.update, b.args(part.path, s.optimizer.Update(part.decay), a))
-	}
-	s.work = b.work
-	return b.err
 }
 
 // Result is what a step says of itself.
@@ -181,8 +149,28 @@ func (r Result) Finite() bool {
 
 // Step runs update number step (from 1) on the micro-batches at the learning rate lr. The loss is the mean over all targets of all
 // micro-batches, so that the step equals that of one large batch. When ctx ends between two micro-batches, the step is given up with ctx's
-// error and weights and moments are as they were.
+// error, and weights, moments and buffers are as they were.
 func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*batch.Batch) (Result, error) {
+	return s.step(ctx, step, lr, micros, nil)
+}
+
+// step is Step, inspected where there is an inspector.
+func (s *Stepper) step(ctx context.Context, step int64, lr float64, micros []*batch.Batch, in *inspector) (Result, error) {
+	if err := s.launch(s.keep); err != nil {
+		return Result{}, err
+	}
+	r, err := s.attempt(ctx, step, lr, micros, in)
+	if err == nil && r.Finite() {
+		return r, nil
+	}
+	if failed := s.launch(s.restore); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	return r, err
+}
+
+// attempt is a step that leaves buffers of the model changed even where it fails.
+func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []*batch.Batch, in *inspector) (Result, error) {
 	if len(micros) != max(s.options.Accumulate, 1) {
 		return Result{}, fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
 	}
@@ -190,14 +178,11 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 		return Result{}, err
 	}
 	s.normaliser.data[0] = float32(targets(micros))
-	if err := s.set(model.InNormaliser, s.normaliser.boxed); err != nil {
-		return Result{}, err
-	}
 	for i, m := range micros {
 		if err := ctx.Err(); err != nil {
 			return Result{}, err
 		}
-		if err := s.micro(step, i, m); err != nil {
+		if err := s.micro(step, i, m, in); err != nil {
 			return Result{}, err
 		}
 	}
@@ -207,35 +192,20 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 	if err := s.upload("hyper", s.hyper, s.rates.boxed); err != nil {
 		return Result{}, err
 	}
+	if in != nil {
+		if err := in.begin(); err != nil {
+			return Result{}, err
+		}
+	}
 	if err := s.launch(s.update); err != nil {
 		return Result{}, err
 	}
-	return s.read()
-}
-
-func (s *Stepper) micro(step int64, i int, m *batch.Batch) error {
-	if rows := len(s.tokens.data); len(m.Inputs) != rows || len(m.Targets) != rows {
-		return fmt.Errorf("train: micro-batch %d has %d inputs and %d targets, the step was made for %d", i, len(m.Inputs), len(m.Targets), rows)
-	}
-	copy(s.tokens.data, m.Inputs)
-	copy(s.targets.data, m.Targets)
-	if err := s.set(model.InTokens, s.tokens.boxed); err != nil {
-		return err
-	}
-	if err := s.set(model.InTargets, s.targets.boxed); err != nil {
-		return err
-	}
-	if s.hasDropout {
-		c := s.counter.data
-		c[0], c[1], c[2], c[3] = int32(s.options.Seed), int32(s.options.Seed>>32), int32(step), int32(i)
-		if err := s.set(model.InCounter, s.counter.boxed); err != nil {
-			return err
+	if in != nil {
+		if err := in.finish(); err != nil {
+			return Result{}, err
 		}
 	}
-	if err := s.run(); err != nil {
-		return err
-	}
-	return s.launch(s.addLoss)
+	return s.read()
 }
 
 // targets counts what the loss is averaged over; at least 1, so that a batch of ignored targets has loss 0.
@@ -273,16 +243,25 @@ func (s *Stepper) Moments() []*exec.Slab { return s.moments }
 func (s *Stepper) MomentNames() []string { return s.optimizer.State() }
 
 // Plan is the compiled training program.
-func (s *Stepper) Plan() *exec.Plan { return s.program.Plan() }
+func (s *Stepper) Plan() *exec.Plan { return s.plain.program.Plan() }
+
+// ArenaBytes is the memory of the step's programs.
+func (s *Stepper) ArenaBytes() int { return s.arena.Bytes() }
 
 // Free releases gradients, moments and the program's memory.
 func (s *Stepper) Free() error {
 	var err error
-	if s.program != nil {
-		err = s.program.Free()
+	if s.arena != nil {
+		err = s.arena.Free()
+	}
+	if s.inspector != nil {
+		err = errors.Join(err, s.inspector.free())
 	}
 	if s.small != nil {
 		err = errors.Join(err, s.small.Free())
+	}
+	if s.kept != nil {
+		err = errors.Join(err, s.kept.Free())
 	}
 	for _, a := range s.work {
 		err = errors.Join(err, a.Free())

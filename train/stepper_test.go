@@ -88,7 +88,17 @@ func (s *Stepper) state() [][]float32 {
 	for _, m := range s.moments {
 		all = append(all, slices.Clone(m.All().F32()))
 	}
+	if s.weights.Buffers != nil {
+		all = append(all, slices.Clone(s.weights.Buffers.All().F32()))
+	}
 	return all
+}
+
+// normed is the small model with a kind of norm.
+func normed(kind string) model.Config {
+	c := small()
+	c.Norm.Kind = kind
+	return c
 }
 
 // closeTo compares two slabs: each element to a share of its tensor's largest. The two sum the same products in another order, in float64
@@ -201,6 +211,20 @@ func TestNotFinite(t *testing.T) {
 	}
 }
 
+// TestNotFiniteStatistics is the same for running statistics, which the pass itself changes.
+func TestNotFiniteStatistics(t *testing.T) {
+	s := stepper(t, ref.New(), normed("batchnorm"), options(1, 2))
+	micros := split(testBatches(2, func(int) bool { return false }), 2)
+	if r := step(t, s, 1, micros...); !r.Finite() {
+		t.Fatalf("the first step gives %+v", r)
+	}
+	s.weights.Slab.View(0).F32()[3] = float32(math.NaN())
+	before := s.state()
+	if r := step(t, s, 2, micros...); r.Finite() || !slices.EqualFunc(before, s.state(), equalBits) {
+		t.Errorf("a step that is not finite (%+v) changed weights, moments or statistics", r)
+	}
+}
+
 func equalBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
@@ -233,15 +257,21 @@ func TestDropoutRepeats(t *testing.T) {
 
 // TestGivenUp wants a step that does not end to leave weights and moments as they were, and the next one to be right.
 func TestGivenUp(t *testing.T) {
+	for _, kind := range []string{"rmsnorm", "batchnorm"} {
+		t.Run(kind, func(t *testing.T) { testGivenUp(t, normed(kind)) })
+	}
+}
+
+func testGivenUp(t *testing.T, c model.Config) {
 	micros := split(testBatches(4, func(int) bool { return false }), 2)
-	clean := stepper(t, ref.New(), small(), options(2, 2))
+	clean := stepper(t, ref.New(), c, options(2, 2))
 	want := step(t, clean, 1, micros...)
-	s := stepper(t, ref.New(), small(), options(2, 2))
+	s := stepper(t, ref.New(), c, options(2, 2))
 	before := s.state()
-	ended, end := context.WithCancel(context.Background())
-	end()
-	if _, err := s.Step(ended, 1, 1e-2, micros); err != context.Canceled {
-		t.Errorf("a step whose context has ended gives the error %v", err)
+	for questions := range 2 { // before the first micro-batch and before the second
+		if _, err := s.Step(&stopAfter{context.Background(), questions}, 1, 1e-2, micros); err != context.Canceled {
+			t.Errorf("a step whose context has ended gives the error %v", err)
+		}
 	}
 	broken := testBatches(2, func(int) bool { return false })
 	broken.Targets[3] = 23

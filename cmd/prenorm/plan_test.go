@@ -66,7 +66,7 @@ func TestPlanParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := train.NewStepper(w, train.StepOptions{Batch: run.Train.Batch, Context: run.Model.Context, Accumulate: run.Train.Accumulate,
-		Optimizer: run.Train.Optimizer, Clip: run.Train.Clip})
+		Optimizer: run.Train.Optimizer, Clip: run.Train.Clip, Inspect: run.Train.Inspect.Every > 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +79,9 @@ func TestPlanParts(t *testing.T) {
 	for _, m := range s.Moments() {
 		moments += m.Bytes()
 	}
-	update := p.Memory.Train - int64(s.Plan().Bytes())
-	if update < train.StepBytes || update > 1<<12 {
-		t.Errorf("the training step is planned with %d bytes, its program has %d", p.Memory.Train, s.Plan().Bytes())
+	update := p.Memory.Train - int64(s.ArenaBytes())
+	if update < train.StepBytes || update > 1<<13 {
+		t.Errorf("the training step is planned with %d bytes, its programs have %d", p.Memory.Train, s.ArenaBytes())
 	}
 	for _, c := range []struct {
 		what      string

@@ -83,11 +83,11 @@ type tensor struct {
 func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 	c, t := run.Model, run.Train
 	p := &plan{Name: run.Name, Device: be.Name(), Precision: string(kernels.PrecisionOf(be)), Vocab: c.Vocab}
-	training, table, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context}, t.Accumulate > 1)
+	training, table, buffers, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context}, t.Accumulate > 1)
 	if err != nil {
 		return nil, err
 	}
-	validation, _, err := compile(be, c, model.Options{Mode: model.Eval, B: t.Batch, T: c.Context}, false)
+	validation, _, _, err := compile(be, c, model.Options{Mode: model.Eval, B: t.Batch, T: c.Context}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,16 @@ func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 	p.countParameters()
 	slab := layout(table)
 	p.Memory.Weights, p.Memory.Gradients = slab, slab
+	if len(buffers) > 0 { // of batch norms, with a copy for steps that are given up
+		p.Memory.Weights += 2 * layout(buffers)
+	}
 	p.Memory.Eval = int64(validation.Bytes())
 	if err := p.planUpdate(be, run, slab); err != nil {
 		return nil, err
 	}
-	p.Memory.Train += int64(training.Bytes())
+	if err := p.planTraining(be, run, training); err != nil {
+		return nil, err
+	}
 	if err := p.planSampling(be, c); err != nil {
 		return nil, err
 	}
@@ -115,13 +120,13 @@ func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 }
 
 // compile plans one program.
-func compile(be kernels.Backend, c model.Config, o model.Options, accumulate bool) (*exec.Plan, []model.Param, error) {
+func compile(be kernels.Backend, c model.Config, o model.Options, accumulate bool) (program *exec.Plan, table, buffers []model.Param, err error) {
 	net, err := model.Build(c, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	p, err := net.Plan(be, accumulate)
-	return p, net.Table(), err
+	program, err = net.Plan(be, accumulate)
+	return program, net.Table(), net.Buffers(), err
 }
 
 // layout is the size of a slab of the table, in bytes.
@@ -155,6 +160,22 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	p.Memory.Saving = int64(kernels.F32.Size()) * p.Parameters.Total * int64(1+len(moments))
 	p.Memory.Optimizer = fmt.Sprintf("%s's %s", o.Kind, strings.Join(moments, " and "))
 	return nil
+}
+
+// planTraining plans the memory of the training program, and of the one that inspects steps in the same arena.
+func (p *plan) planTraining(be kernels.Backend, run configs.Run, training *exec.Plan) error {
+	c, t := run.Model, run.Train
+	if t.Inspect.Every == 0 {
+		p.Memory.Train += int64(training.Bytes())
+		return nil
+	}
+	inspecting, _, _, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context, Inspect: true}, t.Accumulate > 1)
+	if err != nil {
+		return err
+	}
+	results, work, err := train.InspectResults(be, p.table)
+	p.Memory.Train += int64(train.InspectBytes(training, inspecting, int(p.Memory.Gradients)) + results + work)
+	return err
 }
 
 // planSampling plans the programs of prefill and decoding and their cache.

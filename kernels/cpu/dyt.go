@@ -10,15 +10,15 @@ func init() {
 func bindDyT(b *Backend, _ kernels.DyT, a kernels.Args) kernels.Launch {
 	y, x, alpha, gain, bias := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[3].F32()
 	d := len(gain)
-	return b.run1(rowSpans(len(x)/d, d, nsScalar, func(lo, hi int) {
+	return b.run1(rowSpans(len(x)/d, d, nsExp, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
-			dytRow(y[n*d:][:d], x[n*d:][:d], alpha[0], gain, bias)
+			b.tier.dyt(y[n*d:][:d], x[n*d:][:d], gain, bias, alpha[0])
 		}
 	}))
 }
 
-// dytRow is y = gain tanh(alpha x) + bias.
-func dytRow(y, x []float32, alpha float32, gain, bias []float32) {
+// dytGo is y = gain tanh(alpha x) + bias.
+func dytGo(y, x, gain, bias []float32, alpha float32) {
 	gain, bias, y = gain[:len(x)], bias[:len(x)], y[:len(x)]
 	for i, v := range x {
 		y[i] = gain[i]*tanh32(alpha*v) + bias[i]
@@ -42,10 +42,10 @@ func bindDyTGrad(b *Backend, _ kernels.DyTGrad, a kernels.Args, p dytGradPlan) k
 	dx, x, alpha, gain, dy := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[4].F32()
 	d, per := p.gain.width, p.gain.per
 	runs := len(x) / d
-	rows := newLoop(p.gain.count, nsScalar*float64(per*d), func(t int) {
+	rows := newLoop(p.gain.count, 2*nsExp*float64(per*d), func(t int) {
 		dgain, dbias, sum := p.gain.block(t), p.bias.block(t), 0.0
 		for n := t * per; n < min((t+1)*per, runs); n++ {
-			sum += dytGradRow(dx[n*d:][:d], dgain, dbias, x[n*d:][:d], alpha[0], gain, dy[n*d:][:d])
+			sum += float64(b.tier.dytGrad(dx[n*d:][:d], dgain, dbias, x[n*d:][:d], gain, dy[n*d:][:d], alpha[0]))
 		}
 		p.slope[t] = sum
 	})
@@ -63,9 +63,10 @@ func bindDyTGrad(b *Backend, _ kernels.DyTGrad, a kernels.Args, p dytGradPlan) k
 	}
 }
 
-// dytGradRow is, with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and the sum of s x.
-func dytGradRow(dx, dgain, dbias, x []float32, alpha float32, gain, dy []float32) (sum float64) {
+// dytGradGo is, with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and the sum of s x.
+func dytGradGo(dx, dgain, dbias, x, gain, dy []float32, alpha float32) float32 {
 	dx, dgain, dbias, gain, dy = dx[:len(x)], dgain[:len(x)], dbias[:len(x)], gain[:len(x)], dy[:len(x)]
+	sum := 0.0
 	for i, v := range x {
 		h := tanh32(alpha * v)
 		s := dy[i] * gain[i] * ((1 - h) * (1 + h))
@@ -74,5 +75,5 @@ func dytGradRow(dx, dgain, dbias, x []float32, alpha float32, gain, dy []float32
 		dbias[i] += dy[i]
 		sum += float64(s) * float64(v)
 	}
-	return sum
+	return float32(sum)
 }

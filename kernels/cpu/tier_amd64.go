@@ -29,6 +29,7 @@ var (
 		add: add512, narrow: narrowVector(narrow512), widen: widenVector(widen512), multiply: multiply512, rotate: rotate512, allFinite: allFinite512, maximum: maximum512, expSum: expSum512, slopes: slopes512,
 		sums: sums512, rmsRow: rmsRow512, rmsGradRow: rmsGradRow512, rmsGradEnd: rmsGradEnd512, rmsGradAdd: rmsGradAdd512,
 		layerRow: layerRow512, layerGradRow: layerGradRow512, layerGradEnd: layerGradEnd512, layerGradAdd: layerGradAdd512, adamw: adamw512,
+		dyt: dyt512, dytGrad: dytGrad512,
 	}
 	vectors256 = vectors{
 		curves: map[string]curve{"gelu_tanh": {value: gelu256, grad: geluGrad256, gate: geluGate256, gateGrad: geluGateGrad256},
@@ -36,6 +37,7 @@ var (
 		add: add256, narrow: narrowVector(narrow256), widen: widenVector(widen256), multiply: multiply256, rotate: rotate256, allFinite: allFinite256, maximum: maximum256, expSum: expSum256, slopes: slopes256,
 		sums: sums256, rmsRow: rmsRow256, rmsGradRow: rmsGradRow256, rmsGradEnd: rmsGradEnd256, rmsGradAdd: rmsGradAdd256,
 		layerRow: layerRow256, layerGradRow: layerGradRow256, layerGradEnd: layerGradEnd256, layerGradAdd: layerGradAdd256, adamw: adamw256,
+		dyt: dyt256, dytGrad: dytGrad256,
 	}
 )
 

@@ -34,6 +34,10 @@ type vectors struct {
 	layerGradEnd func(dx, x []float32, mean, r, m, mh float32)          // dx = r (dx - m - h mh)
 	layerGradAdd func(dx, v, x, past []float32, mean, r, m, mh float32) // dx = r (v - m - h mh) + past; dx may be past
 
+	dyt func(y, x, gain, bias []float32, alpha float32) // y = gain tanh(alpha x) + bias
+	// with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and the sum of s x
+	dytGrad func(dx, dgain, dbias, x, gain, dy []float32, alpha float32) float32
+
 	// g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps)
 	adamw func(newP, newM, newV, p, m, v, g []float32, beta1, rest1, beta2, rest2, clip, keep, step, root, eps float32)
 }
@@ -61,6 +65,7 @@ var portableVectors = vectors{
 	maximum: maximumGo, expSum: expSumGo, slopes: slopesGo,
 	sums: sumsGo, rmsRow: rmsRowGo, rmsGradRow: rmsGradRowGo, rmsGradEnd: rmsGradEndGo, rmsGradAdd: rmsGradAddGo,
 	layerRow: layerRowGo, layerGradRow: layerGradRowGo, layerGradEnd: layerGradEndGo, layerGradAdd: layerGradAddGo,
+	dyt: dytGo, dytGrad: dytGradGo,
 	adamw: adamwGo,
 }
 

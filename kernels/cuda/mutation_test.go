@@ -28,6 +28,8 @@ var exercises = map[*module]string{
 	normGrads:      "TestConformance/norm.grad$|TestLongRuns|TestManyRows",
 	rows:           "TestConformance/^(embed|rope|cache)|TestLargeVocabulary",
 	optimizer:      "TestConformance/^(global|clip|adamw|sgd)",
+	moments:        "TestConformance/^moments$",
+	batchNorms:     "TestConformance/^batchnorm",
 	samples:        "TestConformance/^sample_tokens$",
 	matmuls:        "TestProducts/^KERNEL$",
 	matmulsBF16:    "TestProducts/^KERNEL$",

@@ -9,6 +9,7 @@ import (
 
 func init() {
 	register(kernels.GlobalNorm{}, family{cases: globalNormCases, rounding: 1}) // summed in float64, so one rounding however long
+	register(kernels.Moments{}, family{cases: momentsCases, rounding: 4})       // products summed in blocks of float32, those in float64
 	register(kernels.ClipFactor{}, family{cases: clipFactorCases, rounding: 3}) // a sum, a division, and the rounding of 1e-6
 	register(kernels.AdamW{}, family{cases: adamWCases, rounding: 8})           // a square root, three divisions, products
 	register(kernels.SGD{}, family{cases: sgdCases, rounding: 4})               // products and sums
@@ -33,6 +34,32 @@ func globalNormCases(g *generator) []testCase {
 	add("NaN", g.normal(40).with(math.NaN(), 39), false)
 	add("infinity", g.normal(40).with(math.Inf(-1), 0), true)
 	add("many", g.normal(300001), false)
+	return all
+}
+
+func momentsCases(g *generator) []testCase {
+	var all []testCase
+	add := func(name string, x, y tensor, infinite bool) {
+		terms := len(x.floats)
+		if g.dtype == kernels.F32 {
+			terms = min(terms, 512)
+		}
+		all = append(all, testCase{name: name, call: kernels.Moments{}, in: []tensor{x, y}, terms: terms, infinite: infinite})
+	}
+	for _, n := range lengths() {
+		add(fmt.Sprint(n), g.normal(n), g.normal(n), false)
+	}
+	add("matrix", g.normal(7, 9), g.normal(7, 9), false)
+	x := g.normal(3, 700)
+	add("one tensor twice", x, x, false)
+	add("the largest is negative", g.normal(5000).with(-3e4, 77), g.normal(5000), false)
+	add("small", g.scaled(1e-12, 900), g.scaled(1e-12, 900), false)
+	for _, at := range []int{0, 517, 899} {
+		add("NaN in x", g.normal(900).with(math.NaN(), at), g.normal(900), false)
+	}
+	add("NaN in y", g.normal(40), g.normal(40).with(math.NaN(), 3), false)
+	add("infinity", g.normal(40).with(math.Inf(-1), 0), g.normal(40), true)
+	add("many", g.normal(300001), g.normal(300001), false)
 	return all
 }
 

@@ -36,11 +36,12 @@ func Calls() []kernels.Call {
 		kernels.Embed{}, kernels.EmbedGrad{}, kernels.RMSNorm{}, kernels.RMSNormGrad{}, kernels.LayerNorm{}, kernels.LayerNormGrad{},
 		kernels.AddRMSNorm{}, kernels.AddRMSNormGrad{}, kernels.AddLayerNorm{}, kernels.AddLayerNormGrad{},
 		kernels.DyT{}, kernels.DyTGrad{}, kernels.Gate{}, kernels.GateGrad{}, kernels.GradScale{},
+		kernels.BatchNorm{}, kernels.BatchNormGrad{}, kernels.BatchNormUpdate{}, kernels.BatchNormInference{},
 		kernels.Rope{}, kernels.Attention{}, kernels.AttentionGrad{}, kernels.CacheWrite{}, kernels.CachedAttention{},
 		kernels.Activation{}, kernels.ActivationGrad{}, kernels.GatedActivation{}, kernels.GatedActivationGrad{}, kernels.Dropout{},
 		kernels.LinearCrossEntropy{}, kernels.LinearCrossEntropyGrad{},
 		kernels.SampleTokens{},
-		kernels.Fill{}, kernels.GlobalNorm{}, kernels.ClipFactor{}, kernels.AdamW{}, kernels.SGD{},
+		kernels.Fill{}, kernels.GlobalNorm{}, kernels.Moments{}, kernels.ClipFactor{}, kernels.AdamW{}, kernels.SGD{},
 	}
 }
 

@@ -193,6 +193,9 @@ func normPairs(r *rand.Rand) []pair {
 			all = append(all, pair{"layernorm" + name, kernels.LayerNorm{Eps: 1e-2, UnitOffset: unit}, []kernels.View{x, gain, bias}, func(f *bound, dy kernels.View) (kernels.Call, []kernels.View) {
 				return kernels.LayerNormGrad{Eps: 1e-2, UnitOffset: unit}, append(f.args.In[:3:3], dy)
 			}, []int{0, 1, 2}})
+			all = append(all, pair{"batchnorm" + name, kernels.BatchNorm{Eps: 1e-2, UnitOffset: unit}, []kernels.View{x, gain, bias}, func(f *bound, dy kernels.View) (kernels.Call, []kernels.View) {
+				return kernels.BatchNormGrad{Eps: 1e-2, UnitOffset: unit}, append(f.args.In[:3:3], dy)
+			}, []int{0, 1, 2}})
 		}
 	}
 	return all

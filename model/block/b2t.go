@@ -34,8 +34,9 @@ g <┴─(+)<──────────┬<─ J_NormIn' <─(+)<───�
 
 // b2t is one block with its bottom-to-top skip.
 func b2t(s Stack, l int, in Streams, attn, mlp Sublayer) Streams {
-	a, m := Part{s, l, "attn"}, Part{s, l, "mlp"}
-	h := a.norm("out", a.add(in.X, attn(in.X, Inner{})))
-	skip := m.Add(m.name("skip"), in.X, h)
-	return Streams{X: m.norm("out", m.add(skip, mlp(h, Inner{})))}
+	a := s.part(l, "attn", in.X)
+	h := a.end(a.norm("out", a.add(in.X, attn(in.X, Inner{}))))
+	m := s.part(l, "mlp", h)
+	skip := a.straight(m.straight(m.Add(m.name("skip"), in.X, h)))
+	return Streams{X: m.end(m.norm("out", m.add(skip, mlp(h, Inner{}))))}
 }

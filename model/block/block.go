@@ -42,11 +42,33 @@ type Stack struct {
 // Name is the path of a parameter or node of block l, counted from 1: "layers.0.attn_norm_in" for l = 1.
 func (s Stack) Name(l int, name string) string { return fmt.Sprintf("layers.%d.%s", l-1, name) }
 
-// Part is one of the two sub-layers of block L, with names of its own: Kind is "attn" or "mlp".
+// Part is one of the two sub-layers of block L, with names of its own: Kind is "attn" or "mlp", or one
+// of them with ".r" for the second stream.
 type Part struct {
 	Stack
 	L    int
 	Kind string
+	fork *graph.Fork
+}
+
+// part starts a sub-layer where the stream x parts into the straight path and the branch.
+func (s Stack) part(l int, kind string, x graph.Tensor) Part {
+	return Part{s, l, kind, s.Fork(s.Name(l, kind), x)}
+}
+
+// end is the stream behind the part.
+func (p Part) end(out graph.Tensor) graph.Tensor {
+	p.fork.Out = out
+	if p.fork.Branch == nil { // nothing is added: the branch is all there is
+		p.fork.Branch = out
+	}
+	return out
+}
+
+// straight says that a node which reads the part's stream is on the straight path.
+func (p Part) straight(n graph.Tensor) graph.Tensor {
+	p.fork.Straight = append(p.fork.Straight, n)
+	return n
 }
 
 func (p Part) name(what string) string { return p.Name(p.L, p.Kind+"_"+what) }
@@ -57,11 +79,14 @@ func (p Part) norm(place string, x graph.Tensor) graph.Tensor {
 }
 
 // add is the residual addition of the part.
-func (p Part) add(x, branch graph.Tensor) graph.Tensor { return p.Add(p.name("residual"), x, branch) }
+func (p Part) add(x, branch graph.Tensor) graph.Tensor {
+	p.fork.Branch = branch
+	return p.straight(p.Add(p.name("residual"), x, branch))
+}
 
-// times is factor·x.
+// times is factor·x. Of the stream itself it is a part of the straight path.
 func (p Part) times(factor float64, x graph.Tensor) graph.Tensor {
-	return p.Scale(p.name("factor"), x, factor)
+	return p.straight(p.Scale(p.name("factor"), x, factor))
 }
 
 // Placement is the residual structure of a model. Blocks are counted from 1.
@@ -117,8 +142,10 @@ func last(_ Stack, in Streams) graph.Tensor { return in.X }
 // each makes a block of a rule that both sub-layers follow on the one stream.
 func each(rule func(p Part, x graph.Tensor, f Sublayer) graph.Tensor) func(Stack, int, Streams, Sublayer, Sublayer) Streams {
 	return func(s Stack, l int, in Streams, attn, mlp Sublayer) Streams {
-		x := rule(Part{s, l, "attn"}, in.X, attn)
-		return Streams{X: rule(Part{s, l, "mlp"}, x, mlp)}
+		a := s.part(l, "attn", in.X)
+		x := a.end(rule(a, in.X, attn))
+		m := s.part(l, "mlp", x)
+		return Streams{X: m.end(rule(m, x, mlp))}
 	}
 }
 

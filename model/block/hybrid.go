@@ -35,8 +35,9 @@ func hybrid(s Stack, l int, in Streams, attn, mlp Sublayer) Streams {
 	head := func(name string) func(graph.Tensor) graph.Tensor {
 		return func(x graph.Tensor) graph.Tensor { return s.HeadNorm(s.Name(l, "self_attn."+name+"_norm"), x) }
 	}
-	a, m := Part{s, l, "attn"}, Part{s, l, "mlp"}
-	y := a.add(in.X, attn(in.X, Inner{Q: head("q"), K: head("k"), V: head("v")}))
-	z := m.norm("in", y)
-	return Streams{X: m.add(z, mlp(z, Inner{}))}
+	a := s.part(l, "attn", in.X)
+	y := a.end(a.add(in.X, attn(in.X, Inner{Q: head("q"), K: head("k"), V: head("v")})))
+	z := s.Norm(s.Name(l, "mlp_norm_in"), y)
+	m := s.part(l, "mlp", z)
+	return Streams{X: m.end(m.add(z, mlp(z, Inner{})))}
 }

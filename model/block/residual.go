@@ -38,9 +38,11 @@ func residual(s Stack, l int, in Streams, attn, mlp Sublayer) Streams {
 		kind string
 		f    Sublayer
 	}{{"attn", attn}, {"mlp", mlp}} {
-		p := Part{s, l, sub.kind}
+		p, r := s.part(l, sub.kind, in.X), s.part(l, sub.kind+".r", in.R)
 		f := sub.f(in.X, Inner{})
-		in = Streams{X: p.norm("out", p.add(in.X, f)), R: p.Add(p.name("dual"), in.R, f)}
+		dual := p.straight(r.straight(p.Add(p.name("dual"), in.R, f))) // of p, too: both streams start at the embedding
+		r.fork.Branch = f
+		in = Streams{X: p.end(p.norm("out", p.add(in.X, f))), R: r.end(dual)}
 	}
 	return in
 }

@@ -13,6 +13,8 @@ type editor struct {
 	slots   []slot
 	readers map[*buffer][]int // slots that read a buffer, ascending
 	writer  map[*buffer]int   // slot that makes a value
+	looks   []step            // what only [Spec.Observed] needs
+	looked  map[*buffer]bool  // values that they read and do not make
 }
 
 // slot is a place in the list.
@@ -28,13 +30,21 @@ func (s slot) steps() []step {
 	return append(slices.Clone(s.watched), *s.main)
 }
 
-func newEditor(p *Plan) *editor {
-	e := &editor{Plan: p, slots: make([]slot, len(p.steps)), readers: map[*buffer][]int{}, writer: map[*buffer]int{}}
+func newEditor(p *Plan, looks []step) *editor {
+	e := &editor{Plan: p, slots: make([]slot, len(p.steps)), readers: map[*buffer][]int{}, writer: map[*buffer]int{}, looks: looks, looked: map[*buffer]bool{}}
 	for i := range p.steps {
 		e.set(i, slot{main: &p.steps[i]})
 	}
+	for _, s := range looks {
+		for _, b := range s.reads() {
+			e.looked[b] = true
+		}
+	}
 	return e
 }
+
+// watches says whether somebody looks at a value that no step may need.
+func (e *editor) watches(b *buffer) bool { return b.kind == resident || e.looked[b] }
 
 // set changes what is in a slot.
 func (e *editor) set(at int, s slot) {
@@ -88,7 +98,7 @@ func (e *editor) apply(f fusion) bool {
 	f.step.fused = slices.Concat(first.main.fused, last.main.fused, []string{first.main.path, last.main.path})
 	f.step.fused = slices.DeleteFunc(f.step.fused, func(path string) bool { return path == f.step.path })
 	fused := slot{slices.Concat(first.watched, last.watched), &f.step}
-	if between := first.main.out[0]; between.kind == resident && !slices.Contains(f.step.out, between) {
+	if between := first.main.out[0]; e.watches(between) && !slices.Contains(f.step.out, between) {
 		alone := *first.main
 		alone.out, alone.aux = slices.Clone(alone.out), nil
 		for i, b := range alone.out[1:] {

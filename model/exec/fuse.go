@@ -74,17 +74,18 @@ func (e *editor) dies(b *buffer, at int) bool {
 
 // rescue copies a watched value before a product is added to it in place.
 func (e *editor) rescue(b *buffer) {
-	if b.kind != resident {
+	if !e.watches(b) {
 		return
 	}
 	at := e.readers[b][len(e.readers[b])-1]
-	kept := e.newBuffer(resident, b.view)
+	kept := e.newBuffer(b.kind, b.view)
 	b.kind = temporary
 	for n, value := range e.nodes {
 		if value == b {
 			e.nodes[n] = kept
 		}
 	}
+	e.relook(b, kept)
 	s := e.slots[at]
 	s.watched = append(s.watched, step{path: "keep " + s.main.path, call: kernels.Scale{Factor: 1}, in: []*buffer{b}, out: []*buffer{kept}})
 	e.set(at, s)

@@ -120,7 +120,7 @@ func execute(t *testing.T, be kernels.Backend, spec exec.Spec, dtype kernels.DTy
 		t.Fatal(err)
 	}
 	out := map[string][]float64{}
-	for _, o := range slices.Concat(spec.Outputs, spec.Into) {
+	for _, o := range slices.Concat(spec.Outputs, spec.Observed, spec.Into) {
 		v, err := g.View(o.Name)
 		if err != nil {
 			t.Fatal(err)

@@ -90,6 +90,21 @@ func isGorgoniaAdd(o G.Op) bool {
 	return reflect.TypeOf(o) == gorgoniaAdd.t && o.String() == gorgoniaAdd.name
 }
 
+// lowerAll adds the steps of all nodes.
+func (l *lowering) lowerAll(order []*G.Node) error {
+	needed := l.needed()
+	for _, n := range order {
+		first := len(l.steps)
+		if err := l.lower(n); err != nil {
+			return err
+		}
+		for i := first; i < len(l.steps); i++ {
+			l.steps[i].look = !needed[n]
+		}
+	}
+	return nil
+}
+
 // lower adds the steps of one node and, for one that is wanted in memory of the caller, brings its value there.
 func (l *lowering) lower(n *G.Node) error {
 	if err := l.value(n); err != nil {
@@ -237,8 +252,11 @@ func (l *lowering) output(n *G.Node, s step, v kernels.View) *buffer {
 	if dst := l.into[n]; dst != nil && !l.spec.Accumulate {
 		return dst
 	}
-	if _, ok := s.call.(kernels.CacheWrite); ok && s.in[0].kind == external {
-		return s.in[0] // a cache is changed where it lives
+	switch s.call.(type) {
+	case kernels.CacheWrite, kernels.BatchNormUpdate:
+		if s.in[0].kind == external {
+			return s.in[0] // a cache is changed where it lives, and so are running statistics
+		}
 	}
 	return l.newBuffer(l.kindOf(n), v)
 }

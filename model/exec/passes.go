@@ -48,7 +48,9 @@ func (p *Plan) fuse() error {
 			return fmt.Errorf("no pass %q (have %s)", name, strings.Join(Passes(), ", "))
 		}
 	}
-	e := newEditor(p)
+	looks := slices.DeleteFunc(slices.Clone(p.steps), func(s step) bool { return !s.look })
+	p.steps = slices.DeleteFunc(p.steps, func(s step) bool { return s.look })
+	e := newEditor(p, looks)
 	for _, pass := range passes {
 		if slices.Contains(p.spec.Without, pass.name) {
 			continue
@@ -59,9 +61,6 @@ func (p *Plan) fuse() error {
 			}
 		}
 	}
-	p.steps = nil
-	for _, s := range e.slots {
-		p.steps = append(p.steps, s.steps()...)
-	}
+	p.steps = e.steps()
 	return nil
 }

@@ -29,6 +29,7 @@ type Spec struct {
 	Inputs   []Named // variables with memory of the program's own, set by the caller
 	External []Named // variables in memory that the caller gives to Bind: parameters, caches
 	Outputs  []Named // nodes whose values stay readable until the next run: results and taps
+	Observed []Named // outputs that change nothing else: what only they need is computed besides the program, as soon as its operands are there
 	Into     []Named // nodes whose values are written to memory that the caller gives to Bind: gradients
 	// Accumulate adds the values of Into to that memory instead of setting it.
 	Accumulate bool
@@ -59,6 +60,7 @@ type step struct {
 	saved    []*buffer
 	base     *buffer // of a product that accumulates: what it is added to, in whose memory the output comes to lie
 	work     *buffer
+	look     bool // only Spec.Observed needs it
 }
 
 // reads are the buffers whose values the step needs.
@@ -103,6 +105,7 @@ type buffer struct {
 // NewPlan compiles the graph below the spec's outputs. Only the backend's rules are used; nothing is allocated on it. An op that the backend
 // lacks is an error that names it.
 func NewPlan(be kernels.Backend, spec Spec) (*Plan, error) {
+	spec.Outputs = slices.Concat(spec.Outputs, spec.Observed)
 	p := &Plan{spec: spec, be: be, nodes: map[*G.Node]*buffer{}}
 	if err := p.compile(); err != nil {
 		return nil, fmt.Errorf("compile %s: %w", spec.Name, err)
@@ -126,10 +129,8 @@ func (p *Plan) compile() error {
 	if err != nil {
 		return err
 	}
-	for _, n := range order {
-		if err := l.lower(n); err != nil {
-			return err
-		}
+	if err := l.lowerAll(order); err != nil {
+		return err
 	}
 	if err := p.fuse(); err != nil {
 		return err

@@ -56,6 +56,7 @@ var policy = map[string]rule{
 	"add":     {"ss", "w"},
 	"addbias": {"f", "f"},
 	"sumrows": {"c", "w"},
+	"moments": {"cc", "w"},
 
 	"scale":           {"f", "f"},
 	"rope":            {"f", "f"},

@@ -13,7 +13,7 @@ var ruled = []kernels.Call{
 	kernels.RMSNorm{}, kernels.LayerNorm{}, kernels.RMSNormGrad{}, kernels.LayerNormGrad{},
 	kernels.AddRMSNorm{}, kernels.AddLayerNorm{}, kernels.AddRMSNormGrad{}, kernels.AddLayerNormGrad{},
 	kernels.DyT{}, kernels.DyTGrad{}, kernels.Gate{}, kernels.GateGrad{},
-	kernels.Add{}, kernels.AddBias{}, kernels.SumRows{}, kernels.Scale{}, kernels.Rope{}, kernels.Dropout{},
+	kernels.Add{}, kernels.AddBias{}, kernels.SumRows{}, kernels.Moments{}, kernels.Scale{}, kernels.Rope{}, kernels.Dropout{},
 	kernels.Activation{}, kernels.ActivationGrad{}, kernels.GatedActivation{}, kernels.GatedActivationGrad{},
 }
 

@@ -13,8 +13,17 @@ import (
 type Program struct {
 	plan     *Plan
 	arena    kernels.Arena
+	borrowed bool // the arena is the caller's
 	launches []kernels.Launch
 	views    map[string]kernels.View // inputs, external memory and outputs by name
+	presets  []preset
+}
+
+// preset is a constant and its place.
+type preset struct {
+	name string
+	view kernels.View
+	data any
 }
 
 // Bind allocates the plan's arena on its backend and binds every launch. external holds the memory for Spec.External and Spec.Into by name.
@@ -23,9 +32,23 @@ func (p *Plan) Bind(externals map[string]kernels.View) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bind %s: arena of %d bytes: %w", p.spec.Name, p.bytes, err)
 	}
-	g := &Program{plan: p, arena: arena, views: map[string]kernels.View{}}
+	g, err := p.BindIn(arena, externals)
+	if err != nil {
+		return nil, errors.Join(err, arena.Free())
+	}
+	g.borrowed = false
+	return g, nil
+}
+
+// BindIn is [Plan.Bind] in an arena of the caller's, of at least [Plan.Bytes]. Several programs may have one arena, in turns: after another
+// has used it, a program's inputs are to be set again, and its constants by [Program.Preset]. [Program.Free] leaves the arena alone.
+func (p *Plan) BindIn(arena kernels.Arena, externals map[string]kernels.View) (*Program, error) {
+	if arena.Bytes() < p.bytes {
+		return nil, fmt.Errorf("bind %s: the arena has %d bytes, the program wants %d", p.spec.Name, arena.Bytes(), p.bytes)
+	}
+	g := &Program{plan: p, arena: arena, borrowed: true, views: map[string]kernels.View{}}
 	if err := g.bind(externals); err != nil {
-		return nil, errors.Join(fmt.Errorf("bind %s: %w", p.spec.Name, err), arena.Free())
+		return nil, fmt.Errorf("bind %s: %w", p.spec.Name, err)
 	}
 	return g, nil
 }
@@ -42,10 +65,11 @@ func (g *Program) bind(externals map[string]kernels.View) error {
 			g.views[b.name] = v
 		}
 		if b.data != nil {
-			if err := g.plan.be.Upload(v, b.data); err != nil {
-				return fmt.Errorf("constant %s: %w", b.name, err)
-			}
+			g.presets = append(g.presets, preset{b.name, v, b.data})
 		}
+	}
+	if err := g.Preset(); err != nil {
+		return err
 	}
 	for _, o := range g.plan.spec.Outputs {
 		g.views[o.Name] = memory[g.plan.nodes[o.Node]]
@@ -92,6 +116,19 @@ func (s step) args(memory map[*buffer]kernels.View) kernels.Args {
 		a.Work = memory[s.work]
 	}
 	return a
+}
+
+// Preset copies the constants to their places, which Bind has done once.
+func (g *Program) Preset() error {
+	for _, c := range g.presets {
+		if c.view.Host == nil && c.view.Dev == 0 {
+			continue // nothing reads it
+		}
+		if err := g.plan.be.Upload(c.view, c.data); err != nil {
+			return fmt.Errorf("constant %s: %w", c.name, err)
+		}
+	}
+	return nil
 }
 
 // Run executes every launch. It does not wait for a device: [kernels.Backend.Sync] and Download do.
@@ -164,5 +201,10 @@ func (g *Program) widen(wide []float32, v kernels.View) error {
 // Plan is what the program was compiled to.
 func (g *Program) Plan() *Plan { return g.plan }
 
-// Free releases the arena.
-func (g *Program) Free() error { return g.arena.Free() }
+// Free releases the arena, unless it is the caller's.
+func (g *Program) Free() error {
+	if g.borrowed {
+		return nil
+	}
+	return g.arena.Free()
+}

@@ -65,6 +65,9 @@ func (s *Slab) View(i int) kernels.View {
 	return s.arena.View(s.layout.Offsets[i]*s.dtype.Size(), s.dtype, s.shapes[s.names[i]]...)
 }
 
+// Offset is where tensor i begins, in elements.
+func (s *Slab) Offset(i int) int { return s.layout.Offsets[i] }
+
 // Range returns tensors from … to-1, with the padding between and after them, as one flat view.
 func (s *Slab) Range(from, to int) kernels.View {
 	begin, end := s.layout.Size, s.layout.Size

@@ -28,6 +28,9 @@ func (p *Plan) chooseTypes() {
 	}
 	t := typing{Plan: p, wide: map[*buffer]bool{}, read: map[*buffer]bool{}, copies: map[*buffer]*buffer{}, origin: map[*buffer]string{}}
 	for _, s := range p.steps {
+		if s.look { // it takes values as they are
+			continue
+		}
 		for i, b := range s.in {
 			l := letter(ruleOf(s.call).in, i)
 			t.read[b] = true

@@ -16,15 +16,18 @@ type Tensor = *G.Node
 
 // Graph is a graph under construction.
 type Graph struct {
-	g      *G.ExprGraph
-	dtype  kernels.DType
-	err    error
-	paths  map[string]int // how often each was asked for
-	params []Param
-	inputs []Input
-	states []Input
-	taps   []Tap
-	byName map[string]Tensor
+	g       *G.ExprGraph
+	dtype   kernels.DType
+	err     error
+	paths   map[string]int // how often each was asked for
+	params  []Param
+	inputs  []Input
+	states  []Input
+	buffers []Param
+	effects []Tap
+	taps    []Tap
+	forks   []*Fork
+	byName  map[string]Tensor
 }
 
 // Param is a trained variable.
@@ -49,10 +52,11 @@ const (
 	Head                       // the untied language-model head
 	Gate                       // a factor on a branch: starts where the placement says
 	Slope                      // of a DyT layer's tanh: starts where the model says
+	Running                    // running mean and variance of a batch norm, not trained: a row of zeros and one of ones
 )
 
 func (r Role) String() string {
-	return [...]string{"embedding", "matrix", "residual writer", "gain", "unit gain", "bias", "head", "gate", "slope"}[r]
+	return [...]string{"embedding", "matrix", "residual writer", "gain", "unit gain", "bias", "head", "gate", "slope", "running statistics"}[r]
 }
 
 // Input is a variable that is not trained: what the caller sets before a step, a constant, or state that outlives a step.
@@ -90,6 +94,12 @@ func (g *Graph) Inputs() []Input { return g.inputs }
 
 // States are the variables whose memory outlives a step, such as a key-value cache.
 func (g *Graph) States() []Input { return g.states }
+
+// Buffers are the variables that are not trained and yet belong to the model, in the order of their declaration.
+func (g *Graph) Buffers() []Param { return g.buffers }
+
+// Effects are the nodes that change buffers: a program has to compute them although nothing reads them.
+func (g *Graph) Effects() []Tap { return g.effects }
 
 // Taps are the nodes that can be watched.
 func (g *Graph) Taps() []Tap { return g.taps }

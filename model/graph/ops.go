@@ -53,6 +53,18 @@ func (s Scope) LayerNorm(name string, x Tensor, dim int, eps float64, unitOffset
 	return l.Apply("layernorm", kernels.LayerNorm{Eps: eps, UnitOffset: unitOffset}, x, l.gain(dim, unitOffset), l.Param("bias", Bias, dim))
 }
 
+// BatchNorm normalises columns, modulo dim, of x[N,C], with the parameters name.weight[dim] and name.bias[dim] and the buffer
+// name.running[2,dim]: in training by statistics over all rows, which move the buffer, and else by those in the buffer.
+func (s Scope) BatchNorm(name string, x Tensor, dim int, eps float64, unitOffset, training bool, momentum float64) Tensor {
+	l := s.At(name)
+	gain, bias, running := l.gain(dim, unitOffset), l.Param("bias", Bias, dim), l.Buffer("running", Running, 2, dim)
+	if !training {
+		return l.Apply("batchnorm", kernels.BatchNormInference{Eps: eps, UnitOffset: unitOffset}, x, gain, bias, running)
+	}
+	l.Effect("running.update", l.Apply("running.update", kernels.BatchNormUpdate{Momentum: momentum}, running, x))
+	return l.Apply("batchnorm", kernels.BatchNorm{Eps: eps, UnitOffset: unitOffset}, x, gain, bias)
+}
+
 // DyT is gain tanh(alpha x) + bias over runs of dim columns of x[N,C], with the parameters name.alpha[1], name.weight[dim] and name.bias[dim].
 func (s Scope) DyT(name string, x Tensor, dim int) Tensor {
 	l := s.At(name)

@@ -75,6 +75,22 @@ func (s Scope) State(name string, shape ...int) Tensor {
 	return n
 }
 
+// Buffer declares a variable that is not trained and yet belongs to the model; declared again it is the same variable.
+func (s Scope) Buffer(name string, role Role, shape ...int) Tensor {
+	n, isNew := s.variable(s.name(name), s.dtype, shape)
+	if isNew {
+		s.buffers = append(s.buffers, Param{s.name(name), shape, role, n})
+	}
+	return n
+}
+
+// Effect declares a node that changes a buffer in place.
+func (s Scope) Effect(name string, n Tensor) {
+	if s.err == nil {
+		s.effects = append(s.effects, Tap{s.name(name), n})
+	}
+}
+
 // Tap makes a node watchable by name and returns it.
 func (s Scope) Tap(name string, n Tensor) Tensor {
 	if s.err == nil {

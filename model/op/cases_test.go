@@ -68,6 +68,9 @@ func normCases() map[string]func(p *problem) graph.Tensor {
 			all[fmt.Sprintf("layernorm dim=%d unit=%v", dim, unit)] = func(p *problem) graph.Tensor {
 				return p.head(p.Apply("y", kernels.LayerNorm{Eps: 1e-2, UnitOffset: unit}, p.x("x", 5, 9), p.x("gain", dim), p.x("bias", dim)))
 			}
+			all[fmt.Sprintf("batchnorm dim=%d unit=%v", dim, unit)] = func(p *problem) graph.Tensor {
+				return p.head(p.Apply("y", kernels.BatchNorm{Eps: 1e-2, UnitOffset: unit}, p.x("x", 5, 9), p.x("gain", dim), p.x("bias", dim)))
+			}
 		}
 	}
 	for _, dim := range []int{9, 3, 1} {

@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 
 	"github.com/chewxy/hm"
+	"gonum.org/v1/gonum/graph"
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -25,6 +26,7 @@ type Op struct {
 	out   []kernels.View
 	aux   []kernels.View
 	saved *G.Node // the forward node whose statistics this backward op reads
+	grads G.Nodes // the gradients of the inputs along this op, once they are built
 }
 
 // Apply adds a node for the call. path must be unique in the graph. A call with several outputs must go through [ApplyMulti].
@@ -203,5 +205,23 @@ func (o *Op) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: %s has no gradient", o.path, o.call.Kernel())
 	}
-	return r.grad(application{path: o.path + ".grad", call: o.call, in: in, out: out, grad: grad})
+	var err error
+	o.grads, err = r.grad(application{path: o.path + ".grad", call: o.call, in: in, out: out, grad: grad})
+	return o.grads, err
+}
+
+// GradsAlong is what node n's gradient gets by way of one reader of n, before it is summed with that of other readers: a node for each time
+// that the reader reads n, none where it hands nothing back.
+func GradsAlong(n, reader *G.Node) G.Nodes {
+	o, ok := reader.Op().(*Op)
+	if !ok || o.grads == nil {
+		return nil
+	}
+	var along G.Nodes
+	for i, in := range graph.NodesOf(reader.Graph().From(reader.ID())) {
+		if in == graph.Node(n) && o.grads[i] != nil {
+			along = append(along, o.grads[i])
+		}
+	}
+	return along
 }

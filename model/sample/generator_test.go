@@ -39,7 +39,9 @@ func variants() map[string]model.Config {
 	full := base
 	full.Attention.QKNorm, full.Attention.Scale, full.Attention.Window = "full", 0.3, []int{4}
 	full.Position.Scaling = model.Scaling{Kind: "yarn", Factor: 2, Original: 8, LowFreq: 1, HighFreq: 32}
-	return map[string]model.Config{"base": base, "untied": untied, "learned": learned, "capped": capped, "heads": heads, "full": full}
+	batch := base
+	batch.Norm.Kind = "batchnorm"
+	return map[string]model.Config{"base": base, "untied": untied, "learned": learned, "capped": capped, "heads": heads, "full": full, "batchnorm": batch}
 }
 
 // newWeights draws parameters large enough that every token and every place changes the logits.
@@ -54,6 +56,15 @@ func newWeightsOn(t testing.TB, be kernels.Backend, c model.Config) *model.Weigh
 	for i, p := range w.Table {
 		p.Mean, p.Std = p.Mean+0.1, 0.3
 		if err := w.Backend().Upload(w.Slab.View(i), p.Initial(7)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, p := range w.BufferTable {
+		x := p.Initial(7)
+		for k := range x {
+			x[k] += 0.1 * float32(k%5)
+		}
+		if err := w.Backend().Upload(w.Buffers.View(i), x); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +114,7 @@ func allLogits(t *testing.T, w *model.Weights, ids []int32) [][]float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Bind(w.Slab.Views(""))
+	p, err := plan.Bind(w.Views())
 	if err != nil {
 		t.Fatal(err)
 	}

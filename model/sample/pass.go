@@ -29,7 +29,7 @@ func newPass(net *model.Net, w *model.Weights, cache *exec.Slab) (*pass, error) 
 	if err != nil {
 		return nil, err
 	}
-	memory := w.Slab.Views("")
+	memory := w.Views()
 	for name, v := range cache.Views("") {
 		memory[name] = v
 	}

@@ -18,7 +18,7 @@ const (
 	KindNote   = "note"
 )
 
-// Record is a line of the file: [Train], [Eval], [Sample] or [Note].
+// Record is a line of the file: [Train], [Eval], [Sample], [Inspect] or [Note].
 type Record interface {
 	kind() string
 	step() int64
@@ -136,6 +136,8 @@ func decode(line []byte) (Record, error) {
 		return decodeAs[Eval](line)
 	case KindSample:
 		return decodeAs[Sample](line)
+	case KindInspect:
+		return decodeAs[Inspect](line)
 	case KindNote:
 		return decodeAs[Note](line)
 	}

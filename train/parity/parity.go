@@ -215,7 +215,7 @@ func (k *checker) logits() error {
 	if err != nil {
 		return err
 	}
-	program, err := plan.Bind(w.Slab.Views(""))
+	program, err := plan.Bind(w.Views())
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ var files = []struct {
 }{
 	{"product_amd64", products},
 	{"vector_amd64", vectors},
+	{"tanh_amd64", tanhs},
 }
 
 // vectors writes everything that goes over rows and elements.

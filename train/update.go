@@ -1,0 +1,63 @@
+package train
+
+import (
+	"prenorm/kernels"
+	"prenorm/model"
+)
+
+// bindUpdate binds what runs around the program: zeroing, the sum of losses, norm, clip factor and the optimizer's two calls, one for the
+// tensors that decay and one for the rest.
+func (s *Stepper) bindUpdate() error {
+	be := s.weights.Backend()
+	small, err := be.NewArena(StepBytes)
+	if err != nil {
+		return err
+	}
+	s.small = small
+	s.hyper, s.clip = s.small.View(0, kernels.F32, 3), s.small.View(3*4, kernels.F32, 1)
+	s.norm, s.loss = s.small.View(smallStride, kernels.F32, 1), s.small.View(2*smallStride, kernels.F32)
+	b := binder{be: be}
+	if s.options.Accumulate > 1 {
+		s.zero = append(s.zero, b.bind("zero.grads", kernels.Fill{}, s.grads.All(), s.grads.All()))
+	}
+	s.zero = append(s.zero, b.bind("zero.loss", kernels.Fill{}, s.loss, s.loss))
+	s.update = append(s.update, b.bind("clip.norm", kernels.GlobalNorm{}, s.norm, s.grads.All()), b.bind("clip.factor", kernels.ClipFactor{Max: s.options.Clip}, s.clip, s.norm))
+	hyper := s.small.View(0, kernels.F32, 4)
+	decayed := model.Decayed(s.weights.Table)
+	for _, part := range []struct {
+		path     string
+		from, to int
+		decay    float64
+	}{{"update.decayed", 0, decayed, s.options.Optimizer.WeightDecay}, {"update.rest", decayed, len(s.weights.Table), 0}} {
+		if part.from == part.to {
+			continue
+		}
+		p := s.weights.Slab.Range(part.from, part.to)
+		a := kernels.Args{Out: []kernels.View{p}, In: []kernels.View{p}}
+		for _, m := range s.moments {
+			a.Out = append(a.Out, m.Range(part.from, part.to))
+			a.In = append(a.In, m.Range(part.from, part.to))
+		}
+		a.In = append(a.In, s.grads.Range(part.from, part.to), hyper)
+		s.update = append(s.update, b.args(part.path, s.optimizer.Update(part.decay), a))
+	}
+	s.work = append(s.work, b.work...)
+	return b.err
+}
+
+// bindBuffers binds the copies of the model's buffers, which a pass changes: a step that is given up or not finite leaves none of that.
+func (s *Stepper) bindBuffers() error {
+	w := s.weights
+	if w.Buffers == nil {
+		return nil
+	}
+	var err error
+	if s.kept, err = model.NewSlab(w.Backend(), kernels.F32, w.BufferTable); err != nil {
+		return err
+	}
+	b := binder{be: w.Backend()}
+	s.keep = []bound{b.bind("buffers.keep", kernels.Scale{Factor: 1}, s.kept.All(), w.Buffers.All())}
+	s.restore = []bound{b.bind("buffers.restore", kernels.Scale{Factor: 1}, w.Buffers.All(), s.kept.All())}
+	s.work = append(s.work, b.work...)
+	return b.err
+}
