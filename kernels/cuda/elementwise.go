@@ -16,7 +16,7 @@ var elementwisePTX string
 var elementwise = &module{"elementwise", elementwisePTX}
 
 func init() {
-	narrowed(kernels.Convert{}, kernels.Fill{}, kernels.Add{}, kernels.Scale{}, kernels.AddBias{})
+	narrowed(kernels.Convert{}, kernels.Fill{}, kernels.Add{}, kernels.Scale{}, kernels.GradScale{}, kernels.AddBias{})
 	enter(planFill, bindFill)
 	enterPlain(func(b *builder, _ kernels.Convert, a kernels.Args) {
 		y, x, n := a.Out[0], a.In[0], a.Out[0].Len()
@@ -31,8 +31,8 @@ func init() {
 		b.spread(elementwise, typed("scale", y), n, wide(y), y, x, float32(c.Factor), n)
 	})
 	enterPlain(func(b *builder, _ kernels.GradScale, a kernels.Args) {
-		n := a.Out[0].Len()
-		b.elements(elementwise, "scale", n, a.Out[0], a.In[0], float32(1), n)
+		y, x, n := a.Out[0], a.In[0], a.Out[0].Len()
+		b.spread(elementwise, typed("scale", y), n, wide(y), y, x, float32(1), n)
 	})
 	enter(planSoftcap, func(b *builder, c kernels.Softcap, a kernels.Args, _ none) {
 		y, x, n := a.Out[0], a.In[0], a.Out[0].Len()

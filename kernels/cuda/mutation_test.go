@@ -20,7 +20,7 @@ const mutated = "PRENORM_CUDA_TEST_MUTATED"
 
 // exercises says which tests run the kernels of each module; KERNEL stands for the name of the kernel that is changed.
 var exercises = map[*module]string{
-	elementwise:    "TestConformance/^(convert|fill|add|scale|softcap|addbias)$",
+	elementwise:    "TestConformance/^(convert|fill|add|scale|gradscale|softcap|addbias)$",
 	activations:    "TestConformance/^(activation|gated)",
 	dropout:        "TestConformance/^dropout$",
 	reduce:         "TestConformance/^sumrows$|TestManyRows",

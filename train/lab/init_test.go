@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"math"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"prenorm/kernels"
 	"prenorm/kernels/cpu"
 	"prenorm/kernels/ref"
+	"prenorm/model"
 )
 
 func openCPU(t *testing.T) kernels.Backend {
@@ -111,6 +113,26 @@ func TestProbeInFloat64(t *testing.T) {
 		if !(pair[1] > 0) || math.Abs(pair[0]/pair[1]-1) > 1e-4 {
 			t.Errorf("figure %d: %g and %g", i, pair[0], pair[1])
 		}
+	}
+}
+
+// TestProbeOfBatchNorm wants a pass of a model with running statistics.
+func TestProbeOfBatchNorm(t *testing.T) {
+	c := model.Default()
+	c.Layers, c.Width, c.Heads, c.KVHeads, c.FFN, c.Context, c.Vocab, c.Norm.Kind = 2, 16, 2, 2, 32, 8, 20, batchNorm
+	p, err := NewProbe(openCPU(t), c, ProbeOptions{B: 2, T: 5, DType: kernels.F32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Draw(Draws{}, 4, nil), p.RandomBatch(4)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.snapshot()
+	if err != nil || !(s.Loss > 0) || !(s.Grad[0] > 0) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := p.Free(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 
 	"prenorm/kernels"
@@ -21,6 +22,7 @@ type Probe struct {
 	index   map[string]int
 	weights *exec.Slab
 	grads   *exec.Slab
+	running *exec.Slab // statistics of batch norms, which the pass moves and does not read
 	program *exec.Program
 }
 
@@ -52,13 +54,13 @@ func NewProbe(be kernels.Backend, c model.Config, o ProbeOptions) (*Probe, error
 	for i, row := range p.table {
 		p.index[row.Name] = i
 	}
-	if err := p.bind(plan); err != nil {
+	if err := p.bind(plan, net.Buffers()); err != nil {
 		return nil, errors.Join(err, p.Free())
 	}
 	return p, nil
 }
 
-func (p *Probe) bind(plan *exec.Plan) error {
+func (p *Probe) bind(plan *exec.Plan, buffers []model.Param) error {
 	var err error
 	if p.weights, err = model.NewSlab(p.be, p.dtype, p.table); err != nil {
 		return err
@@ -66,7 +68,11 @@ func (p *Probe) bind(plan *exec.Plan) error {
 	if p.grads, err = model.NewSlab(p.be, p.dtype, p.table); err != nil {
 		return err
 	}
+	if p.running, err = model.NewSlab(p.be, p.dtype, buffers); err != nil {
+		return err
+	}
 	external := p.weights.Views("")
+	maps.Copy(external, p.running.Views(""))
 	for name, v := range p.grads.Views(model.GradPrefix) {
 		external[name] = v
 	}
@@ -230,7 +236,7 @@ func (p *Probe) Free() error {
 	if p.program != nil {
 		err = p.program.Free()
 	}
-	for _, s := range []*exec.Slab{p.weights, p.grads} {
+	for _, s := range []*exec.Slab{p.weights, p.grads, p.running} {
 		if s != nil {
 			err = errors.Join(err, s.Free())
 		}
