@@ -35,7 +35,7 @@ try() {
 	fi
 }
 
-if [ $# = 2 ]; then
+if [ -n "${2:-}" ]; then
 	try "$2"
 else
 	for place in "${CUDA_HOME:-}/include" /usr/local/cuda/include /usr/include; do try "$place"; done

@@ -27,7 +27,7 @@ def table(header, rows):
     print("| " + " | ".join(header) + " |")
     print("|" + "---|" * len(header))
     for row in rows:
-        print("| " + " | ".join(row) + " |")
+        print("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
     print()
 
 
@@ -69,13 +69,13 @@ def training():
         for name, f in ours.items():
             if f and f.get("train"):
                 t = f["train"]
-                ratio = f"{t['tokens_s'] / torch['tokens_s']:.2f}" if torch else ""
+                ratio = f"{t['tokens_s'] / torch['tokens_s']:.2f}" if torch and torch["gpu"] else ""  # none against a CPU
                 rows.append([f"prenorm, {name} products", device(f), f"{1e3 * t['median_s']:.2f} ms", f"{1e3 * t['min_s']:.2f} ms", f"{t['tokens_s']:,.0f}",
                              f"{100 * t['gflop_s'] / peak:.1f}%", f"{t['memory_bytes'] / 2**30:.2f} GiB", f"{f['parameters']:,}", ratio])
         if torch:
             rows.append([f"PyTorch {torch['torch']}{', compiled' if torch['compiled'] else ''}", device(torch), f"{1e3 * torch['median_s']:.2f} ms", f"{1e3 * torch['min_s']:.2f} ms",
                          f"{torch['tokens_s']:,.0f}", f"{100 * flops / torch['median_s'] / peak:.1f}%" if flops else "", f"{torch['memory_bytes'] / 2**30:.2f} GiB",
-                         f"{torch['parameters']:,}", "1.00"])
+                         f"{torch['parameters']:,}", "1.00" if torch["gpu"] else ""])
         table(["program", "device", "step, median", "best", "tokens/s", "MFU", "memory", "parameters", "against PyTorch"], rows)
         print(f"Best product: {peak:,.0f} GFLOP/s.\n")
 

@@ -13,11 +13,17 @@
 #	PRENORM_LIBCUBLAS, PRENORM_LIBCUDA  the libraries' files; without the first, cuBLAS is looked for among the packages of pip, then by the loader
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
-results=$PWD/results-$(date +%Y%m%d-%H%M%S)
-mkdir "$results" || exit 1
 minutes=${GPURUN_MINUTES:-9}
 seconds=${GPURUN_SECONDS:-6}
 python=${GPURUN_PYTHON:-python3}
+case $minutes in
+'' | 0* | *[!0-9]*)
+	echo "GPURUN_MINUTES=$minutes: wants a whole number of minutes, at least 1" >&2
+	exit 2
+	;;
+esac
+results=$PWD/results-$(date +%Y%m%d-%H%M%S)
+mkdir "$results" || exit 1
 
 # Tests skip themselves without a driver unless its file is named: then a missing GPU is a failure, as it must be here.
 export PRENORM_LIBCUDA=${PRENORM_LIBCUDA:-libcuda.so.1}
@@ -68,7 +74,7 @@ try() {
 	case $code in
 	0) echo "ok, $((SECONDS - began)) s" >"$results/$name.status" ;;
 	124 | 137) fail "$name" "stopped after $limit s" ;;
-	*) fail "$name" "exit code $code, $((SECONDS - began)) s" ;;
+	*) fail "$name" "exit code $code, $((SECONDS - began)) s: $(tail -n 1 "$results/$name.log")" ;;
 	esac
 }
 
@@ -161,7 +167,7 @@ fi
 say doctor
 [ -n "$no_gpu" ] && finish
 no_blas=
-grep -Eq '^ok +cuda cuBLAS ' "$results/doctor.log" || no_blas="no cuBLAS (pip's nvidia-cublas-cu12 has it, or name its file in PRENORM_LIBCUBLAS): $(grep -E '^warn +cuda cuBLAS ' "$results/doctor.log")"
+grep -Eq '^ok +cuda cuBLAS ' "$results/doctor.log" || no_blas=$(sed -nE 's/^warn +cuda cuBLAS +//p' "$results/doctor.log" | grep . || echo "the doctor says nothing of cuBLAS")
 no_torch=
 "$python" -c 'import torch' >"$results/torch.log" 2>&1 || no_torch="$python cannot import torch: $(tail -n 1 "$results/torch.log")"
 
