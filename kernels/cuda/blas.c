@@ -15,24 +15,29 @@ static int (*set_stream)(void *, void *);
 static int (*set_math_mode)(void *, int);
 static int (*gemm_ex)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int, const void *, void *, int, int, int, int);
 
-static char text[512];
+static char text[1024];
 
+// load opens the library of the environment, or else the first of the usual names. Where there is none, text says of each why.
 static void *load(void) {
 	const char *named = getenv("PRENORM_LIBCUBLAS");
-	if (named && *named) return dlopen(named, RTLD_NOW | RTLD_LOCAL);
-	const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
-	void *library = NULL;
-	for (int i = 0; i < 3 && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	return library;
+	const char *const usual[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
+	const int one = named && *named;
+	const char *const *names = one ? &named : usual;
+	size_t used = 0;
+	for (int i = 0; i < (one ? 1 : 3); i++) {
+		void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+		if (library) return library;
+		int wrote = snprintf(text + used, sizeof text - used, "%s%s", i ? "; " : "", dlerror());
+		if (wrote > 0) used += (size_t)wrote;
+		if (used >= sizeof text) used = sizeof text - 1; // it was cut
+	}
+	return NULL;
 }
 
 void *prenorm_blas_open(void *stream, const char **why) {
 	*why = text;
 	void *library = load();
-	if (!library) {
-		snprintf(text, sizeof text, "%s", dlerror());
-		return NULL;
-	}
+	if (!library) return NULL;
 	create = (int (*)(void **))dlsym(library, "cublasCreate_v2");
 	destroy = (int (*)(void *))dlsym(library, "cublasDestroy_v2");
 	set_stream = (int (*)(void *, void *))dlsym(library, "cublasSetStream_v2");

@@ -35,6 +35,10 @@ func checkMatMul(use string) (string, error) {
 	return "", fmt.Errorf("cuda: matrix products by %q: wants auto, own or cublas", use)
 }
 
+// whereBLAS is where to get cuBLAS from and how to point at it. The loader does not look where pip puts libraries.
+const whereBLAS = "install it and name its file in PRENORM_LIBCUBLAS: pip puts that of nvidia-cublas-cu12 at site-packages/nvidia/cublas/lib/libcublas.so.12, " +
+	"and that of CUDA 13 at site-packages/nvidia/cu13/lib/libcublas.so.13"
+
 // open makes the handle when it is first wanted. With "cublas" it is an error when there is none.
 func (l *blas) open(stream cu.Stream) error {
 	if l.use != "own" && !l.tried {
@@ -42,7 +46,7 @@ func (l *blas) open(stream cu.Stream) error {
 		var text *C.char
 		l.handle = C.prenorm_blas_open(unsafe.Pointer(stream.C()), &text)
 		if l.handle == nil {
-			l.absent = fmt.Errorf("cuda: cuBLAS cannot be used: %s (install it, name it in PRENORM_LIBCUBLAS, or take kernels.matmul: own)", C.GoString(text))
+			l.absent = fmt.Errorf("cuda: cuBLAS cannot be used: %s (%s; or take kernels.matmul: own)", C.GoString(text), whereBLAS)
 		}
 	}
 	if l.use == "cublas" {

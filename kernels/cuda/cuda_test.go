@@ -79,8 +79,27 @@ func TestNoBLAS(t *testing.T) {
 	if !strings.Contains(out, "auto: <nil>") || !strings.Contains(out, "cublas: cuda: cuBLAS cannot be used: /nowhere/libcublas.so") {
 		t.Error(out)
 	}
+	for _, words := range []string{"PRENORM_LIBCUBLAS", "nvidia/cublas/lib/", "nvidia/cu13/lib/"} {
+		if !strings.Contains(out, words) {
+			t.Errorf("%q does not say %q", out, words)
+		}
+	}
 	if _, err := New(kernels.Options{MatMul: "mkl"}); err == nil || !strings.Contains(err.Error(), "auto, own or cublas") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestNoBLASAnywhere wants the error to name every file that was tried.
+func TestNoBLASAnywhere(t *testing.T) {
+	needDevice(t)
+	out := child(t, asChild+"=blas", "PRENORM_LIBCUBLAS=")
+	if strings.Contains(out, "cublas: <nil>") {
+		t.Skip("the loader finds cuBLAS here")
+	}
+	for _, name := range []string{"libcublas.so.13: ", "libcublas.so.12: ", "libcublas.so.11: "} {
+		if !strings.Contains(out, name) {
+			t.Errorf("%q does not name %q", out, name)
+		}
 	}
 }
 

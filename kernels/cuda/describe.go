@@ -98,7 +98,8 @@ func (d *device) describeBLAS() kernels.Fact {
 		if err == nil {
 			err = d.blas.absent
 		}
-		f.Value, f.Remedy = fmt.Sprint(err), "without it prenorm's own kernels multiply, which is slower: install it (the package nvidia-cublas-cu12 of pip has it), or name it in PRENORM_LIBCUBLAS"
+		// The error says where it was looked for and how to point at it.
+		f.Value, f.Remedy = fmt.Sprint(err), "without it prenorm's own kernels multiply, which is slower"
 	}
 	return f
 }

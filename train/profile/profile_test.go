@@ -58,6 +58,60 @@ func TestRecorder(t *testing.T) {
 	none.Span("nothing")()
 }
 
+// lateDevice passes its marks only when something waits for it or launches, as a queue may that is not flushed.
+type lateDevice struct {
+	kernels.Backend
+	waiting int
+	passed  []time.Time
+}
+
+func (d *lateDevice) Mark() { d.waiting++ }
+
+func (d *lateDevice) flush() {
+	for ; d.waiting > 0; d.waiting-- {
+		d.passed = append(d.passed, time.Now())
+	}
+}
+
+func (d *lateDevice) Sync() error {
+	d.flush()
+	return nil
+}
+
+func (d *lateDevice) Marks() ([]float64, error) {
+	d.flush()
+	seconds := make([]float64, len(d.passed))
+	for i, at := range d.passed {
+		seconds[i] = at.Sub(d.passed[0]).Seconds()
+	}
+	d.passed = nil
+	return seconds, nil
+}
+
+// TestLaunchesFollowTheHost wants no launch to begin before the host made it, nor before an upload that it comes after.
+func TestLaunchesFollowTheHost(t *testing.T) {
+	d := &lateDevice{Backend: ref.New()}
+	r := New(d)
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	upload := func() error { time.Sleep(5 * time.Millisecond); return nil }
+	if err := r.Around(exec.StepInfo{Kernel: Upload, Bytes: 3}, upload); err != nil {
+		t.Fatal(err)
+	}
+	end := r.Span("launch")
+	if err := r.Around(exec.StepInfo{Call: kernels.Add{}}, d.Sync); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if err := r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if begin := r.Launches[0].Begin; begin < r.Copies[0].End || begin < r.Spans[0].Begin {
+		t.Errorf("a launch begins at %v, its upload ended at %v and the host made it after %v", begin, r.Copies[0].End, r.Spans[0].Begin)
+	}
+}
+
 // TestWriteChrome wants times in microseconds, on their tracks, with what each launch is.
 func TestWriteChrome(t *testing.T) {
 	r := New(ref.New())

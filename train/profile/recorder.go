@@ -52,9 +52,14 @@ func (r *Recorder) Start() error {
 	if err := r.be.Sync(); err != nil {
 		return err
 	}
+	// The device counts from the mark, the host from when it has seen the mark passed. A device may pass a mark long after it was put, and
+	// then its launches would seem to begin before the host made them.
+	r.marker.Mark()
+	if err := r.be.Sync(); err != nil {
+		return err
+	}
 	r.Launches, r.Copies, r.Spans = nil, nil, nil
 	r.began, r.on = time.Now(), true
-	r.marker.Mark()
 	return nil
 }
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Makes the folder that is copied to a machine with a GPU: the program, the tests, the figures that these compare with, and the scripts.
 #
-#	eval "$(kernels/cuda/import.sh DIR [FOLDER OF cuda.h])"    # or: eval "$(kernels/cuda/ci.sh env)"
-#	kernels/cuda/gpurun/build.sh gpurun                        # then copy the folder gpurun, and there: ./run.sh
+#	settings=$(kernels/cuda/import.sh /tmp/prenorm-cuda) && eval "$settings" && kernels/cuda/gpurun/build.sh gpurun
 #
-# That machine needs NVIDIA's driver and a C library no older than this one's; cuBLAS and Python with PyTorch for the comparison. No Go.
+# Then copy the folder gpurun, and there: ./run.sh. What that machine needs is in docs/gpu-results.md.
 set -euo pipefail
 [ $# = 1 ] || { echo "usage: build.sh FOLDER" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,3 +20,7 @@ cp train/parity/testdata/*.safetensors "$out/train/parity/testdata/"
 cp "$here/run.sh" "$here/torch_bench.py" "$here/report.py" "$out/"
 git rev-parse HEAD >"$out/commit" 2>/dev/null || echo unknown >"$out/commit"
 du -sh "$out"
+if command -v objdump >/dev/null; then
+	needs=$(objdump -T "$out/prenorm" "$out"/*/*/*.test | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+	echo "it runs on $(uname -m) with glibc ${needs#GLIBC_} or newer"
+fi

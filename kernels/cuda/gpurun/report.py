@@ -27,14 +27,19 @@ def table(header, rows):
     print("| " + " | ".join(header) + " |")
     print("|" + "---|" * len(header))
     for row in rows:
-        print("| " + " | ".join(row) + " |")
+        print("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
     print()
+
+
+def device(f):
+    """The device that figures were measured on."""
+    return f.get("gpu") or f.get("device") or "unknown"
 
 
 def phases():
     print("## What ran\n")
-    names = ["doctor", "kernels", "program", "gpt2-cublas", "gpt2-own", "gpt2-torch", "llama-cublas", "llama-own", "llama-torch"]
-    table(["phase", "outcome"], [[n, text(f"{n}.status").strip() or "did not run"] for n in names])
+    names = ["doctor", "kernels", "program", "gpt2-own", "gpt2-cublas", "llama-own", "llama-cublas", "gpt2-torch", "llama-torch"]
+    table(["phase", "outcome"], [[n, text(f"{n}.status").strip() or "did not run: no usable GPU, or the run was stopped"] for n in names])
     for name in ["kernels", "program"]:
         log = text(f"{name}.log")
         counts = {word: len(re.findall(rf"^ *--- {word}:", log, re.M)) for word in ["PASS", "FAIL", "SKIP"]}
@@ -64,14 +69,14 @@ def training():
         for name, f in ours.items():
             if f and f.get("train"):
                 t = f["train"]
-                ratio = f"{t['tokens_s'] / torch['tokens_s']:.2f}" if torch else ""
-                rows.append([f"prenorm, {name} products", f"{1e3 * t['median_s']:.2f} ms", f"{1e3 * t['min_s']:.2f} ms", f"{t['tokens_s']:,.0f}",
+                ratio = f"{t['tokens_s'] / torch['tokens_s']:.2f}" if torch and torch["gpu"] else ""  # none against a CPU
+                rows.append([f"prenorm, {name} products", device(f), f"{1e3 * t['median_s']:.2f} ms", f"{1e3 * t['min_s']:.2f} ms", f"{t['tokens_s']:,.0f}",
                              f"{100 * t['gflop_s'] / peak:.1f}%", f"{t['memory_bytes'] / 2**30:.2f} GiB", f"{f['parameters']:,}", ratio])
         if torch:
-            rows.append([f"PyTorch {torch['torch']}{', compiled' if torch['compiled'] else ''}", f"{1e3 * torch['median_s']:.2f} ms", f"{1e3 * torch['min_s']:.2f} ms",
+            rows.append([f"PyTorch {torch['torch']}{', compiled' if torch['compiled'] else ''}", device(torch), f"{1e3 * torch['median_s']:.2f} ms", f"{1e3 * torch['min_s']:.2f} ms",
                          f"{torch['tokens_s']:,.0f}", f"{100 * flops / torch['median_s'] / peak:.1f}%" if flops else "", f"{torch['memory_bytes'] / 2**30:.2f} GiB",
-                         f"{torch['parameters']:,}", "1.00"])
-        table(["program", "step, median", "best", "tokens/s", "MFU", "memory", "parameters", "against PyTorch"], rows)
+                         f"{torch['parameters']:,}", "1.00" if torch["gpu"] else ""])
+        table(["program", "device", "step, median", "best", "tokens/s", "MFU", "memory", "parameters", "against PyTorch"], rows)
         print(f"Best product: {peak:,.0f} GFLOP/s.\n")
 
 
@@ -82,7 +87,7 @@ def kernels():
             continue
         c = f["ceilings"]
         print(f"## {name}: kernels of a step\n")
-        print(f"{f.get('gpu', '')}. Ceilings: copy {c['copy_gb_s']:,.0f} GB/s, product {c['matmul_gflop_s']:,.0f} GFLOP/s.\n")
+        print(f"{device(f)}. Ceilings: copy {c['copy_gb_s']:,.0f} GB/s, product {c['matmul_gflop_s']:,.0f} GFLOP/s.\n")
         table(["kernel", "launches", "time", "of step", "GFLOP/s", "GB/s", "of ceiling"],
               [[k["kernel"], str(k["launches"]), f"{1e3 * k['seconds']:.3f} ms", f"{100 * k['share_of_step']:.1f}%", f"{k['gflop_s']:,.0f}", f"{k['gb_s']:,.0f}",
                 f"{100 * k['share_of_ceiling']:.0f}%"] for k in f["train"]["kernels"]])
@@ -101,6 +106,7 @@ def kernels():
 def main():
     commit = text("../commit").strip()
     print(f"# prenorm on a GPU\n\nCommit {commit}, {seconds} s in all.\n")
+    print(f"GPU, driver, memory: {text('driver.txt').strip()}\n")
     phases()
     training()
     kernels()

@@ -90,6 +90,7 @@ def options():
     for name in ["layers", "width", "heads", "ffn", "context", "vocab", "batch"]:
         p.add_argument("--" + name, type=int, required=True)
     p.add_argument("--seconds", type=float, default=6)
+    p.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     p.add_argument("--no-compile", action="store_true")
     p.add_argument("--out", help="a file for the figures as JSON")
     return p.parse_args()
@@ -119,7 +120,10 @@ def product_ceiling(device):
 
 def main():
     o = options()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = o.device
+    if device == "cuda" and not torch.cuda.is_available():
+        # A time of the CPU would stand beside those of the GPU.
+        raise SystemExit(f"torch {torch.__version__} finds no GPU (torch.version.cuda is {torch.version.cuda}): install a build for CUDA, or say --device cpu")
     torch.manual_seed(1337)
     torch.set_float32_matmul_precision("high")
     model = Model(o).to(device)
@@ -151,6 +155,7 @@ def main():
     median = statistics.median(times)
     figures = {
         "torch": torch.__version__,
+        "device": device,
         "gpu": torch.cuda.get_device_name() if device == "cuda" else "",
         "compiled": not o.no_compile,
         "parameters": sum(p.numel() for p in model.parameters()),
