@@ -60,7 +60,7 @@ where that is quick: "naive" is how many times slower they are.
 	cmd.Flags().StringVar(&f.compare, "compare", "", "print ratios to the figures in this `file`, which --json wrote")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of three training steps to this `file`, for https://ui.perfetto.dev")
 	f.setFlag(cmd)
-	f.deviceFlags(cmd)
+	f.runDeviceFlags(cmd)
 	must(cmd.RegisterFlagCompletionFunc("config", completeRunFile))
 	return cmd
 }

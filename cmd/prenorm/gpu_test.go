@@ -248,6 +248,15 @@ func TestGPUMemoryIsPlanned(t *testing.T) {
 	}
 }
 
+// TestPlanWithoutDriver plans for a GPU where none can be used.
+func TestPlanWithoutDriver(t *testing.T) {
+	inTiny(t)
+	withBrokenGPU(t)
+	command("plan", "tiny.yaml", "--device", "cuda", "--set", "precision=bf16").want(t, exitOK, "memory on cuda in bf16")
+	command("plan", "tiny.yaml", "--set", "precision=bf16").want(t, exitOK, "memory on cpu in fp32")
+	command("train", "tiny.yaml", "--device", "cuda").want(t, exitFailure, "no NVIDIA driver")
+}
+
 // TestGPUOutOfMemory wants what the run takes beside what the device has.
 func TestGPUOutOfMemory(t *testing.T) {
 	needGPU(t)

@@ -46,17 +46,23 @@ and the backward pass as computed, without what it computes again.`,
 }
 
 func (f *planFlags) run(cmd *cobra.Command, path string) error {
+	if err := f.checkDevice(cmd); err != nil {
+		return err
+	}
 	l, err := f.load(cmd, path)
 	if err != nil {
 		return err
 	}
 	run := l.Run
+	if cmd.Flags().Changed("device") || !f.given("device") {
+		f.override(cmd, &run)
+	}
 	vocab, source, err := vocabOf(cmd, l)
 	if err != nil {
 		return err
 	}
 	run.Model.Vocab = vocab
-	be, err := openSettled(run.Device, run.Options(), cmd.ErrOrStderr())
+	be, err := openPlanner(run.Device, run.Options(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,10 @@ func (f *reproFlags) measure(cmd *cobra.Command, scale lab.Scale) error {
 	defer text.Close()
 	began := time.Now()
 	backends := lab.Backends{
-		Fast: func() (kernels.Backend, error) { return openBackend("cpu", kernels.Options{Workers: f.workers}, cmd.ErrOrStderr()) },
-		Ref:  func() (kernels.Backend, error) { return openKernels("ref", kernels.Options{}) },
+		Fast: func() (kernels.Backend, error) {
+			return openBackend("cpu", kernels.Options{Workers: f.workers}, cmd.ErrOrStderr())
+		},
+		Ref: func() (kernels.Backend, error) { return openKernels("ref", kernels.Options{}) },
 	}
 	card, err := lab.Repro(ctx, scale, backends, newRunner(cmd, f.out, text, f.device, f.workers, f.jobs), func(line string) { note(cmd.ErrOrStderr(), "%s", line) })
 	if ctx.Err() != nil {

@@ -54,7 +54,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of a few steps (10 to 12 from here on) to this `file`, for https://ui.perfetto.dev")
-	f.deviceFlags(cmd)
+	f.runDeviceFlags(cmd)
 	must(cmd.MarkFlagDirname("out"))
 	return cmd
 }
