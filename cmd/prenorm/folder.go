@@ -160,7 +160,9 @@ func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runS
 	if err != nil {
 		return nil, err
 	}
-	if step := stepOf(newest); step > int64(l.Run.Train.Steps) {
+	step := stepOf(newest)
+	f.finished = step == int64(l.Run.Train.Steps)
+	if step > int64(l.Run.Train.Steps) {
 		return nil, usageError{fmt.Errorf("%s is at step %d already, and train.steps is %d: set it to %d or more, or start anew with --fresh or another --out",
 			dir, step, l.Run.Train.Steps, step)}
 	}

@@ -152,6 +152,25 @@ func TestOtherSettings(t *testing.T) {
 	}
 }
 
+// TestFinished wants a run that is at its end to say so, with what starts another.
+func TestFinished(t *testing.T) {
+	inTiny(t)
+	const said = "the run was done already, so nothing was trained: --fresh starts it anew"
+	again := []string{"train", "tiny.yaml", "--set", "train.steps=3", "--set", "train.schedule.warmup=0"}
+	if r := command(again...).want(t, exitOK, "done: step 3 of 3"); strings.Contains(r.out, said) {
+		t.Errorf("the run was not done:\n%s", r.out)
+	}
+	command(again...).want(t, exitOK, said, "--set name=NAME starts another in a folder of its own")
+	if r := command("train", filepath.Join("runs", "tiny")).want(t, exitOK, said, "a run file with another --out"); strings.Contains(r.out, "name=NAME") {
+		t.Errorf("a run's folder is its own:\n%s", r.out)
+	}
+	for _, more := range [][]string{{"--set", "name=another"}, {"--fresh"}, {"--set", "train.steps=4"}} {
+		if r := command(append(again, more...)...).want(t, exitOK, "done: step"); strings.Contains(r.out, said) {
+			t.Errorf("%v trains:\n%s", more, r.out)
+		}
+	}
+}
+
 // TestFresh wants an old run to be kept, twice.
 func TestFresh(t *testing.T) {
 	inTiny(t)

@@ -25,6 +25,8 @@ type trainFlags struct {
 	out, profile  string
 	fresh, resume bool
 	maxSeconds    float64
+
+	finished bool // the folder's run was at its last step before
 }
 
 func newTrain() *cobra.Command {
@@ -158,7 +160,19 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 			noteChange(cmd, c)
 		}
 	}
+	if f.finished {
+		note(cmd.OutOrStdout(), "the run was done already, so nothing was trained: %s", f.anotherRun(source))
+	}
 	return started, conclude(ctx, cmd, commandLine(cmd, source.path), source.dir, loaded.Run, outcome)
+}
+
+// anotherRun says what a finished run leaves to do.
+func (f *trainFlags) anotherRun(source runSource) string {
+	another := "--set name=NAME starts another in a folder of its own"
+	if source.own || f.out != "" {
+		another = "a run file with another --out starts another"
+	}
+	return "--fresh starts it anew (the old one is kept), " + another + ", --set train.steps=N makes it longer"
 }
 
 func noteChange(cmd *cobra.Command, c configs.Change) {
