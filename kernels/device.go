@@ -62,6 +62,12 @@ func (m *hostMarker) Marks() ([]float64, error) {
 	return seconds, nil
 }
 
+// Multiplier is implemented by backends that have more than one way to multiply matrices.
+type Multiplier interface {
+	// Multiplies says which one was taken: "cublas" or "own".
+	Multiplies() string
+}
+
 // Remote is implemented by backends whose memory is that of a device.
 type Remote interface {
 	// Device is the device's name.

@@ -62,7 +62,11 @@ func (l *loop) introduce(resumed bool) {
 	if p := kernels.PrecisionOf(l.be); p != kernels.PrecisionFP32 {
 		device += " in " + string(p)
 	}
-	fmt.Fprintf(l.Out, "run     %d steps of %s tokens on %s into %s\n", l.Train.Steps, metrics.Count(float64(perStep)), device, l.Dir)
+	products := ""
+	if m, ok := l.be.(kernels.Multiplier); ok {
+		products = " (matrix products: " + m.Multiplies() + ")"
+	}
+	fmt.Fprintf(l.Out, "run     %d steps of %s tokens on %s into %s%s\n", l.Train.Steps, metrics.Count(float64(perStep)), device, l.Dir, products)
 	if resumed {
 		fmt.Fprintf(l.Out, "resumed from step %d of %d (%s)\n", l.state.Step, l.Train.Steps, l.newest)
 	}

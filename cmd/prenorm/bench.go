@@ -199,7 +199,6 @@ func describeBench(r *bench.Report, be kernels.Backend, run configs.Run) {
 		}
 		return
 	}
-	r.MatMul = run.Kernels.MatMul
 	if d, ok := be.(kernels.Describer); ok {
 		if facts, err := d.Describe(); err == nil {
 			for _, fact := range facts {

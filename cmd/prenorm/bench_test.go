@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -93,6 +94,20 @@ func TestBenchParts(t *testing.T) {
 	} {
 		command(strings.Fields(args)...).want(t, exitUsage, want)
 	}
+}
+
+// TestBenchMatMul wants a measurement and a run on a GPU to say who multiplies, and one on the CPU not to.
+func TestBenchMatMul(t *testing.T) {
+	inTiny(t)
+	if r, _ := benchJSON(t, "sample"); r.MatMul != "" {
+		t.Errorf("on the CPU %q multiplies", r.MatMul)
+	}
+	withGPU(t)
+	if r, _ := benchJSON(t, "sample", "--device", "cuda"); r.MatMul != "cublas" {
+		t.Errorf("%q multiplies", r.MatMul)
+	}
+	command("bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01", "--device", "cuda").want(t, exitOK, "cuda, matrix products: cublas\n")
+	command("train", "tiny.yaml", "--device", "cuda", "--max-seconds", "1e-9").want(t, exitOK, "on cuda into "+filepath.Join("runs", "tiny")+" (matrix products: cublas)\n")
 }
 
 // full is a backend whose memory ends.

@@ -270,8 +270,13 @@ func TestGPUOutOfMemory(t *testing.T) {
 func TestGPUBench(t *testing.T) {
 	needGPU(t)
 	inTiny(t)
+	be, err := kernels.Open("cuda", kernels.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer be.Close()
 	r, _ := benchJSON(t, "--device", "cuda", "--profile", "trace.json")
-	if r.Device != "cuda" || r.GPU == "" || r.MatMul != "auto" || len(r.Kernels) < 15 || r.Train == nil || r.Sample == nil {
+	if r.Device != "cuda" || r.GPU == "" || r.MatMul != be.(kernels.Multiplier).Multiplies() || len(r.Kernels) < 15 || r.Train == nil || r.Sample == nil {
 		t.Errorf("report %+v", r)
 	}
 	begin := -1.0
@@ -289,6 +294,28 @@ func TestGPUBench(t *testing.T) {
 	}
 	if a, b := timeless(t, "run0"), timeless(t, "run1"); a != b {
 		t.Errorf("measurements differ with --profile:\n%s\n%s", a, b)
+	}
+}
+
+// TestGPUMatMul wants a run and a measurement to say who multiplies.
+func TestGPUMatMul(t *testing.T) {
+	needGPU(t)
+	inTiny(t)
+	ways := []string{"own", "auto"}
+	if os.Getenv("PRENORM_LIBCUBLAS") != "" {
+		ways = append(ways, "cublas")
+	}
+	for _, way := range ways {
+		be, err := kernels.Open("cuda", kernels.Options{MatMul: way})
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := be.(kernels.Multiplier).Multiplies()
+		if err := be.Close(); err != nil || way != "auto" && taken != way {
+			t.Errorf("%s is %s (%v)", way, taken, err)
+		}
+		command("train", "tiny.yaml", "--fresh", "--device", "cuda", "--set", "kernels.matmul="+way, "--set", "train.steps=1", "--set", "train.schedule.warmup=0").want(t, exitOK,
+			"on cuda into "+filepath.Join("runs", "tiny")+" (matrix products: "+taken+")")
 	}
 }
 
