@@ -132,7 +132,7 @@ func TestOutOfMemory(t *testing.T) {
 	})
 	p := planJSON(t, "tiny.yaml")
 	for _, args := range [][]string{{"train", "tiny.yaml"}, {"train", "tiny.yaml", "--set", "model.context=24", "--set", "train.batch=9"}} {
-		want := []string{"out of memory on a small GPU", "bytes free of 4194304", "lower train.batch and raise train.accumulate", "model.context", "precision: bf16",
+		want := []string{"out of memory on a small GPU", "bytes free of 4194304", "lower train.batch and raise train.accumulate", "model.context", "--set precision=bf16",
 			"The run takes ", "2.00 MiB were free before it", "prenorm plan"}
 		if len(args) == 2 {
 			want = append(want, grouped(p.Memory.Total)+" bytes")

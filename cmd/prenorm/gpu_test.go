@@ -263,7 +263,7 @@ func TestGPUOutOfMemory(t *testing.T) {
 	inTiny(t)
 	huge := []string{"--device", "cuda", "--set", "model.vocab=16777216", "--set", "model.width=4096", "--set", "model.heads=64"}
 	command(append([]string{"train", "tiny.yaml"}, huge...)...).want(t, exitFailure, "out of memory on ", "bytes wanted", "lower train.batch and raise train.accumulate",
-		"model.context", "precision: bf16", "The run takes ", "were free before it")
+		"model.context", "--set precision=bf16", "The run takes ", "were free before it")
 }
 
 // TestGPUBench measures on the device, launch by launch too, and wants the course of the steps not to be changed by that.
