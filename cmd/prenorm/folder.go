@@ -125,10 +125,19 @@ func ownFile(cmd *cobra.Command, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the settings of the run in %s: %w", dir, err)
 	}
-	if now, err := os.ReadFile(config); err == nil && !bytes.Equal(now, saved) {
+	if now, err := os.ReadFile(config); err == nil && !bytes.Equal(now, saved) && !onlyFree(now, saved) {
 		note(cmd.ErrOrStderr(), "warning: %s is not what the run was saved with; it goes on by %s (change settings with --set)", config, file)
 	}
 	return file, nil
+}
+
+// onlyFree says whether two run files differ in keys alone that cannot change a result. Such changes come into a run's folder at once, and
+// into its checkpoints with the next one.
+func onlyFree(now, saved []byte) bool {
+	a, errA := configs.Parse(train.ConfigFile, now, nil)
+	b, errB := configs.Parse(train.ConfigFile, saved, nil)
+	return errors.Join(errA, errB) == nil &&
+		!slices.ContainsFunc(configs.Diff(a.Run, b.Run), func(c configs.Change) bool { return freedomOf(c.Key) != free })
 }
 
 // checkRun compares the run in the folder, where there is one, with the run that is asked for.
