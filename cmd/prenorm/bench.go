@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -108,10 +107,10 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 	if run.Model.Vocab, _, err = vocabOf(cmd, l); err != nil {
 		return err
 	}
-	var trace io.WriteCloser
+	var trace *traceFile
 	if f.profile != "" {
-		if trace, err = os.Create(f.profile); err != nil {
-			return usageError{fmt.Errorf("--profile: %w", err)}
+		if trace, err = openTrace(f.profile); err != nil {
+			return err
 		}
 		defer func() { err = errors.Join(err, trace.Close()) }()
 	}
@@ -128,6 +127,7 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 		if err := recording.WriteChrome(trace, fmt.Sprintf("%s: training steps on %s in %s", r.Name, r.Device, r.Precision)); err != nil {
 			return err
 		}
+		note(cmd.ErrOrStderr(), "profile of training steps written to %s", f.profile)
 	}
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), r)

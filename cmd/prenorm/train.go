@@ -137,9 +137,9 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
 	job.MaxTime = time.Duration(f.maxSeconds * float64(time.Second))
 	if f.profile != "" {
-		file, err := os.Create(f.profile)
+		file, err := openTrace(f.profile)
 		if err != nil {
-			return false, usageError{fmt.Errorf("--profile: %w", err)}
+			return false, err
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		job.Profile = file
