@@ -6,6 +6,10 @@ import (
 	"io"
 	"slices"
 
+	"github.com/spf13/cobra"
+
+	"prenorm/configs"
+	"prenorm/configs/problem"
 	"prenorm/kernels"
 )
 
@@ -82,6 +86,17 @@ func openPlanner(device string, o kernels.Options, notes io.Writer) (kernels.Bac
 		}
 	}
 	return openSettled(device, o, notes)
+}
+
+// warnMatMul says that a choice of who multiplies on a GPU is not used where device auto has become the CPU. Of device cpu the run file's
+// own warnings say it.
+func warnMatMul(cmd *cobra.Command, be kernels.Backend, l *configs.Loaded) {
+	if be.Name() != "cpu" || l.Run.Device != "auto" || l.Run.Kernels.MatMul == configs.Default().Kernels.MatMul {
+		return
+	}
+	var p problem.List
+	p.Addf("kernels.matmul", "is not used on the CPU, which device auto has come to")
+	note(cmd.ErrOrStderr(), "warning: %v", l.Locate(p))
 }
 
 // needsGPU says whether a precision is one that the CPU lacks.

@@ -79,3 +79,26 @@ func TestPlanInFloat32(t *testing.T) {
 		command(append(strings.Fields(args), "--set", "train.batch=1")...).want(t, exitOK, "precision is bf16, which needs a GPU; this is fp32 on the CPU", "memory on cpu in fp32")
 	}
 }
+
+// TestMatMulOnTheCPU wants a choice of who multiplies on a GPU to be said to be idle, wherever the CPU comes from.
+func TestMatMulOnTheCPU(t *testing.T) {
+	inTiny(t)
+	withBrokenGPU(t)
+	train, bench := []string{"train", "tiny.yaml", "--fresh", "--max-seconds", "1e-9"}, []string{"bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01"}
+	const cublas, said = "kernels.matmul=cublas", "warning: --set kernels.matmul=cublas: is not used "
+	for _, args := range [][]string{train, bench} {
+		for _, device := range []string{"cpu", "auto"} {
+			with := append(args[:len(args):len(args)], "--device", device)
+			if r := command(append(with, "--set", cublas)...).want(t, exitOK); strings.Count(r.errOut, said) != 1 {
+				t.Errorf("%v on %s says %q", args, device, r.errOut)
+			}
+			if r := command(with...).want(t, exitOK); strings.Contains(r.errOut, "kernels.matmul") {
+				t.Errorf("%v on %s says %q", args, device, r.errOut)
+			}
+		}
+	}
+	withGPU(t)
+	if r := command(append(train, "--device", "auto", "--set", cublas)...).want(t, exitOK, "on cuda"); strings.Contains(r.errOut, said) {
+		t.Errorf("a GPU uses it: %q", r.errOut)
+	}
+}

@@ -117,6 +117,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 		return err
 	}
 	defer be.Close()
+	warnMatMul(cmd, be, loaded)
 	started, err = f.train(ctx, cmd, be, loaded, source, c)
 	return err
 }

@@ -74,6 +74,15 @@ type Train struct {
 	Kernels     []StepShare `json:"kernels"`
 }
 
+// InKernels is the time in the kernels of a step, launch by launch. Timing each of them costs time, so that it may be more than the median.
+func (t *Train) InKernels() float64 {
+	var sum float64
+	for _, k := range t.Kernels {
+		sum += k.Seconds
+	}
+	return sum
+}
+
 // StepShare is a kernel's part of a step.
 type StepShare struct {
 	Kernel   string  `json:"kernel"`
