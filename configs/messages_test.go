@@ -101,7 +101,7 @@ workers: !foo 3
 
 // TestPrecisionOfTheDevice wants the line of the key that is to be changed.
 func TestPrecisionOfTheDevice(t *testing.T) {
-	const want = "run.yaml:3: precision: bf16 needs a GPU and device is cpu (set precision: fp32, or device: cuda)"
+	const want = "run.yaml:3: precision: bf16 needs a GPU and device is cpu (--set precision=fp32, or device: cuda)"
 	if got := messages(t, "device: cpu\nkernels: {matmul: own}\nprecision: bf16\n"); len(got) != 1 || got[0] != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

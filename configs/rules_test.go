@@ -112,7 +112,7 @@ func TestRules(t *testing.T) {
 		{"precision=fp16", `precision: "fp16" is not known (allowed: fp32, tf32, bf16)`},
 		{"precision=bf16", ""},
 		{"precision=tf32 ; device=cuda", ""},
-		{"precision=bf16 ; device=cpu", "precision: bf16 needs a GPU and device is cpu (set precision: fp32, or device: cuda)"},
+		{"precision=bf16 ; device=cpu", "precision: bf16 needs a GPU and device is cpu (--set precision=fp32, or device: cuda)"},
 		{"precision=fp32 ; device=cpu", ""},
 		{"kernels.matmul=mkl", `kernels.matmul: "mkl" is not known (allowed: auto, own, cublas)`},
 		{"kernels.matmul=cublas", ""},

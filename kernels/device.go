@@ -9,17 +9,25 @@ import (
 // ErrUnsuitable is in the error of opening a backend whose device is there and cannot run it.
 var ErrUnsuitable = errors.New("the device is not suitable")
 
+// ErrNoDriver is in the error of opening a backend whose device's driver is not installed.
+var ErrNoDriver = errors.New("no NVIDIA driver")
+
 // OutOfMemory is the error of [Backend.NewArena] where the device has less memory than is asked for.
 type OutOfMemory struct {
 	Device      string
 	Wanted      int64 // bytes of the arena
 	Held        int64 // by the backend's arenas at that time
 	Free, Total int64 // of the device
+	Precision   Precision
 }
 
 func (e *OutOfMemory) Error() string {
+	narrower := "--set precision=bf16, "
+	if e.Precision == PrecisionBF16 {
+		narrower = ""
+	}
 	return fmt.Sprintf("out of memory on %s: %d bytes wanted, %d bytes free of %d, %d bytes taken before (lower train.batch and raise train.accumulate, "+
-		"lower model.context or the model's sizes, set precision: bf16, or stop what else uses the GPU)", e.Device, e.Wanted, e.Free, e.Total, e.Held)
+		"lower model.context or the model's sizes, %sor stop what else uses the GPU)", e.Device, e.Wanted, e.Free, e.Total, e.Held, narrower)
 }
 
 // Fact is one thing that a backend found out about its device.
@@ -60,6 +68,12 @@ func (m *hostMarker) Marks() ([]float64, error) {
 	}
 	m.at = m.at[:0]
 	return seconds, nil
+}
+
+// Multiplier is implemented by backends that have more than one way to multiply matrices.
+type Multiplier interface {
+	// Multiplies says which one was taken: "cublas" or "own".
+	Multiplies() string
 }
 
 // Remote is implemented by backends whose memory is that of a device.

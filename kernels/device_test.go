@@ -1,7 +1,9 @@
 package kernels
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -21,5 +23,15 @@ func TestHostMarker(t *testing.T) {
 	}
 	if got, err := m.Marks(); err != nil || len(got) != 0 {
 		t.Errorf("marks that were read come back: %v, %v", got, err)
+	}
+}
+
+// TestOutOfMemoryAdvice wants bf16 to be advised where it is not the precision already.
+func TestOutOfMemoryAdvice(t *testing.T) {
+	for _, p := range append(Precisions(), "") {
+		text := fmt.Sprint(&OutOfMemory{Device: "a GPU", Precision: p})
+		if strings.Contains(text, "--set precision=bf16, or stop") == (p == PrecisionBF16) || !strings.Contains(text, "or stop what else uses the GPU)") {
+			t.Errorf("in %q: %s", p, text)
+		}
 	}
 }

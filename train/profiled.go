@@ -74,6 +74,10 @@ func (l *loop) endProfile() error {
 		return fmt.Errorf("profile: %w", err)
 	}
 	w.done = true
-	l.progress.Line(fmt.Sprintf("profile of steps %d to %d written", w.first, l.state.Step))
+	where := ""
+	if file, ok := w.out.(interface{ Name() string }); ok {
+		where = " to " + file.Name()
+	}
+	l.progress.Line(fmt.Sprintf("profile of steps %d to %d written%s", w.first, l.state.Step, where))
 	return nil
 }

@@ -62,7 +62,11 @@ func (l *loop) introduce(resumed bool) {
 	if p := kernels.PrecisionOf(l.be); p != kernels.PrecisionFP32 {
 		device += " in " + string(p)
 	}
-	fmt.Fprintf(l.Out, "run     %d steps of %s tokens on %s into %s\n", l.Train.Steps, metrics.Count(float64(perStep)), device, l.Dir)
+	products := ""
+	if m, ok := l.be.(kernels.Multiplier); ok {
+		products = " (matrix products: " + m.Multiplies() + ")"
+	}
+	fmt.Fprintf(l.Out, "run     %s of %s tokens on %s into %s%s\n", inWords(l.Train.Steps, "step"), metrics.Count(float64(perStep)), device, l.Dir, products)
 	if resumed {
 		fmt.Fprintf(l.Out, "resumed from step %d of %d (%s)\n", l.state.Step, l.Train.Steps, l.newest)
 	}
@@ -171,5 +175,13 @@ func indent(text string) string {
 
 // Describe is one line on a model for people.
 func Describe(c model.Config, parameters int64) string {
-	return fmt.Sprintf("%s parameters: %d layers, width %d, %d heads, context %d, %s %s", metrics.Count(float64(parameters)), c.Layers, c.Width, c.Heads, c.Context, c.Norm.Placement, c.Norm.Kind)
+	return fmt.Sprintf("%s parameters: %s, width %d, %s, context %d, %s %s", metrics.Count(float64(parameters)), inWords(c.Layers, "layer"), c.Width, inWords(c.Heads, "head"), c.Context, c.Norm.Placement, c.Norm.Kind)
+}
+
+// inWords is a number of things in words: "1 layer", "8 layers".
+func inWords(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -43,7 +42,8 @@ Beside the figures stand two ceilings that are measured first: the memory traffi
 matrix product, in the run's precision. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
 view once) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
 the model's arithmetic in matrix products and attention (the backward pass as computed, without what it computes again) over the ceiling
-of products: model FLOPs utilisation against what was measured, not against a data sheet. On a CPU the reference kernels are timed too,
+of products: model FLOPs utilisation against what was measured, not against a data sheet. For the step's kernels some more steps are timed
+launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
 where that is quick: "naive" is how many times slower they are.
 
 --compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
@@ -60,7 +60,7 @@ where that is quick: "naive" is how many times slower they are.
 	cmd.Flags().StringVar(&f.compare, "compare", "", "print ratios to the figures in this `file`, which --json wrote")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of three training steps to this `file`, for https://ui.perfetto.dev")
 	f.setFlag(cmd)
-	f.deviceFlags(cmd)
+	f.runDeviceFlags(cmd)
 	must(cmd.RegisterFlagCompletionFunc("config", completeRunFile))
 	return cmd
 }
@@ -100,7 +100,7 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 	if len(parts) == 0 {
 		parts = benchParts
 	}
-	l, err := f.load(cmd, f.config)
+	l, err := f.loadUnscheduled(cmd)
 	if err != nil {
 		return err
 	}
@@ -108,10 +108,10 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 	if run.Model.Vocab, _, err = vocabOf(cmd, l); err != nil {
 		return err
 	}
-	var trace io.WriteCloser
+	var trace *traceFile
 	if f.profile != "" {
-		if trace, err = os.Create(f.profile); err != nil {
-			return usageError{fmt.Errorf("--profile: %w", err)}
+		if trace, err = openTrace(f.profile); err != nil {
+			return err
 		}
 		defer func() { err = errors.Join(err, trace.Close()) }()
 	}
@@ -120,6 +120,7 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 		return err
 	}
 	defer be.Close()
+	warnMatMul(cmd, be, l)
 	r, recording, err := f.measure(cmd, be, run, parts)
 	if err != nil {
 		return explainMemory(be, run, err)
@@ -128,6 +129,7 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 		if err := recording.WriteChrome(trace, fmt.Sprintf("%s: training steps on %s in %s", r.Name, r.Device, r.Precision)); err != nil {
 			return err
 		}
+		note(cmd.ErrOrStderr(), "profile of training steps written to %s", f.profile)
 	}
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), r)
@@ -137,6 +139,14 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 		printRatios(cmd.OutOrStdout(), old, r)
 	}
 	return nil
+}
+
+// loadUnscheduled reads the run file as that of a run without end: rules and warnings of what happens at which step are not for steps that
+// are only timed.
+func (f *benchFlags) loadUnscheduled(cmd *cobra.Command) (*configs.Loaded, error) {
+	r := f.runFlags
+	r.sets = append(slices.Clone(r.sets), "train.steps=1000000000")
+	return r.load(cmd, f.config)
 }
 
 // measure measures the parts.
@@ -199,7 +209,6 @@ func describeBench(r *bench.Report, be kernels.Backend, run configs.Run) {
 		}
 		return
 	}
-	r.MatMul = run.Kernels.MatMul
 	if d, ok := be.(kernels.Describer); ok {
 		if facts, err := d.Describe(); err == nil {
 			for _, fact := range facts {

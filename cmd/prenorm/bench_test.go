@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,10 +36,11 @@ func TestBench(t *testing.T) {
 			t.Errorf("kernel %+v", k)
 		}
 	}
-	var all float64
+	var all, inAll float64
 	once := map[string]bool{"adamw": true, "clip_factor": true, "global_norm": true, "fill": true}
 	for _, k := range r.Train.Kernels {
 		all += k.Of
+		inAll += k.Seconds
 		want := 3 * alone[k.Kernel]
 		if once[k.Kernel] {
 			want = alone[k.Kernel]
@@ -47,8 +49,8 @@ func TestBench(t *testing.T) {
 			t.Errorf("%s is launched %d times a step, the listing says %d", k.Kernel, k.Launches, want)
 		}
 	}
-	if math.Abs(all-1) > 1e-9 {
-		t.Errorf("the kernels' shares add up to %v", all)
+	if math.Abs(all-1) > 1e-9 || math.Abs(r.Train.InKernels()/inAll-1) > 1e-9 {
+		t.Errorf("the kernels' shares add up to %v, their times to %v, said is %v", all, inAll, r.Train.InKernels())
 	}
 	m, p := r.Train, planJSON(t, "tiny.yaml")
 	if want := p.Memory.Weights + p.Memory.Gradients + p.Memory.Moments + p.Memory.Train; m.Memory != want {
@@ -68,7 +70,7 @@ func TestBench(t *testing.T) {
 	}
 	write(t, "old.json", text)
 	command("bench", "train", "--config", "tiny.yaml", "--seconds", "0.01", "--compare", "old.json", "--set", "train.batch=1").want(t, exitOK,
-		"ceilings, measured", "of the measured ceiling of matrix products", "kernels of the step", "not alike: batch 2, now 1", "tokens/s", "×")
+		"ceilings, measured", "of the measured ceiling of matrix products", "kernels of the step, launches timed one by one: ", " in all, beside the step's median of ", "not alike: batch 2, now 1", "tokens/s", "×")
 }
 
 // TestBenchParts wants only what was asked for.
@@ -95,6 +97,32 @@ func TestBenchParts(t *testing.T) {
 	}
 }
 
+// TestBenchMatMul wants a measurement and a run on a GPU to say who multiplies, and one on the CPU not to.
+func TestBenchMatMul(t *testing.T) {
+	inTiny(t)
+	if r, _ := benchJSON(t, "sample"); r.MatMul != "" {
+		t.Errorf("on the CPU %q multiplies", r.MatMul)
+	}
+	withGPU(t)
+	if r, _ := benchJSON(t, "sample", "--device", "cuda"); r.MatMul != "cublas" {
+		t.Errorf("%q multiplies", r.MatMul)
+	}
+	command("bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01", "--device", "cuda").want(t, exitOK, "cuda, matrix products: cublas\n")
+	command("train", "tiny.yaml", "--device", "cuda", "--max-seconds", "1e-9").want(t, exitOK, "on cuda into "+filepath.Join("runs", "tiny")+" (matrix products: cublas)\n")
+}
+
+// TestBenchWithoutSchedule wants rules and warnings of what happens at which step not to be for steps that are only timed.
+func TestBenchWithoutSchedule(t *testing.T) {
+	inTiny(t)
+	sets := []string{"--set", "train.steps=2", "--set", "train.schedule.warmup=3", "--set", "train.eval.every=1000", "--set", "checkpoint.every=1000"}
+	command(append([]string{"train", "tiny.yaml"}, sets...)...).want(t, exitUsage, "train.schedule.warmup=3: 3 leaves none of 2 steps")
+	r := command(append([]string{"bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01"}, sets...)...).want(t, exitOK, "decoding")
+	if strings.Contains(r.errOut, "warning") {
+		t.Errorf("warns:\n%s", r.errOut)
+	}
+	command("bench", "--config", "tiny.yaml", "--set", "train.batch=0").want(t, exitUsage, "train.batch")
+}
+
 // full is a backend whose memory ends.
 type full struct {
 	kernels.Backend
@@ -117,7 +145,7 @@ func TestOutOfMemory(t *testing.T) {
 	})
 	p := planJSON(t, "tiny.yaml")
 	for _, args := range [][]string{{"train", "tiny.yaml"}, {"train", "tiny.yaml", "--set", "model.context=24", "--set", "train.batch=9"}} {
-		want := []string{"out of memory on a small GPU", "bytes free of 4194304", "lower train.batch and raise train.accumulate", "model.context", "precision: bf16",
+		want := []string{"out of memory on a small GPU", "bytes free of 4194304", "lower train.batch and raise train.accumulate", "model.context", "--set precision=bf16",
 			"The run takes ", "2.00 MiB were free before it", "prenorm plan"}
 		if len(args) == 2 {
 			want = append(want, grouped(p.Memory.Total)+" bytes")

@@ -20,7 +20,7 @@ func printBench(w io.Writer, r *bench.Report) {
 	if r.MatMul != "" {
 		device += ", matrix products: " + r.MatMul
 	}
-	fmt.Fprintf(w, "%s: %s parameters, %d sequences × %d tokens × %d accumulated, %s\n%s\n", r.Name, metrics.Count(float64(r.Parameters)), r.Batch, r.Context, r.Accumulate, r.Precision, device)
+	fmt.Fprintf(w, "%s: %s parameters, %s × %s × %d accumulated, %s\n%s\n", r.Name, metrics.Count(float64(r.Parameters)), counted(r.Batch, "sequence"), counted(r.Context, "token"), r.Accumulate, r.Precision, device)
 	fmt.Fprintln(w, "\nceilings, measured")
 	t := newTable(1)
 	t.row("copy", fmt.Sprintf("%.1f GB/s", r.Ceilings.Copy), "read and written")
@@ -68,15 +68,13 @@ func printTraining(w io.Writer, m *bench.Train) {
 	t.row("GFLOP/s", speed(m.GFLOPs), fmt.Sprintf("%s of the measured ceiling of matrix products", percent(m.ShareOfPeak)))
 	t.row("memory", metrics.Bytes(m.Memory), "weights, gradients, optimizer, activations; as planned")
 	t.write(w, "  ")
-	fmt.Fprintln(w, "\nkernels of the step")
+	fmt.Fprintf(w, "\nkernels of the step, launches timed one by one: %s in all, beside the step's median of %s\n", took(m.InKernels()), took(m.Median))
 	t = newTable(1, 2, 3, 4, 5, 6)
-	t.row("kernel", "launches", "time", "of step", "GFLOP/s", "GB/s", "of ceiling")
-	var all float64
+	t.row("kernel", "launches", "time", "of these", "GFLOP/s", "GB/s", "of ceiling")
 	for _, k := range m.Kernels {
-		all += k.Seconds
 		t.row(k.Kernel, fmt.Sprint(k.Launches), took(k.Seconds), percent(k.Of), speed(k.GFLOPs), speed(k.GBs), percent(k.Share))
 	}
-	t.row("in all", "", took(all))
+	t.row("in all", "", took(m.InKernels()))
 	t.write(w, "  ")
 }
 

@@ -6,6 +6,10 @@ import (
 	"io"
 	"slices"
 
+	"github.com/spf13/cobra"
+
+	"prenorm/configs"
+	"prenorm/configs/problem"
 	"prenorm/kernels"
 )
 
@@ -29,15 +33,23 @@ func openBackend(device string, o kernels.Options, notes io.Writer) (kernels.Bac
 	case err == nil:
 		return be, nil
 	case device == "cuda" && errors.Is(err, errNoCUDA):
-		return nil, usageError{fmt.Errorf("device cuda: %w\nor use --device cpu", err)}
+		return nil, usageError{fmt.Errorf("device cuda: %w\n%s", err, toCPU(o))}
 	case device == "cuda":
-		return nil, err
+		return nil, fmt.Errorf("device cuda: %w\n%s", err, toCPU(o))
 	case needsGPU(o):
 		return nil, usageError{fmt.Errorf("precision %s needs a GPU, and there is none to use: %w\nTo run on the CPU: --set precision=fp32", o.Precision, err)}
 	case !errors.Is(err, errNoCUDA):
 		fmt.Fprintf(notes, "note: the GPU cannot be used, so this runs on the CPU: %v\n", err)
 	}
 	return openKernels("cpu", o)
+}
+
+// toCPU says how a run goes on without a GPU.
+func toCPU(o kernels.Options) string {
+	if needsGPU(o) {
+		return "To run on the CPU: --device cpu --set precision=fp32"
+	}
+	return "To run on the CPU: --device cpu"
 }
 
 // openSettled is openBackend for commands that can do without the run's precision: without a GPU they take float32, and say so.
@@ -64,6 +76,27 @@ func openCUDA(o kernels.Options) (kernels.Backend, error) {
 		return nil, errNoCUDA
 	}
 	return openKernels("cuda", o)
+}
+
+// openPlanner is openSettled for plans, which need no GPU to plan for one.
+func openPlanner(device string, o kernels.Options, notes io.Writer) (kernels.Backend, error) {
+	if device == "cuda" {
+		if be, known, err := kernels.OpenPlanner(device, o); known {
+			return be, err
+		}
+	}
+	return openSettled(device, o, notes)
+}
+
+// warnMatMul says that a choice of who multiplies on a GPU is not used where device auto has become the CPU. Of device cpu the run file's
+// own warnings say it.
+func warnMatMul(cmd *cobra.Command, be kernels.Backend, l *configs.Loaded) {
+	if be.Name() != "cpu" || l.Run.Device != "auto" || l.Run.Kernels.MatMul == configs.Default().Kernels.MatMul {
+		return
+	}
+	var p problem.List
+	p.Addf("kernels.matmul", "is not used on the CPU, which device auto has come to")
+	note(cmd.ErrOrStderr(), "warning: %v", l.Locate(p))
 }
 
 // needsGPU says whether a precision is one that the CPU lacks.

@@ -12,6 +12,9 @@ func examineGPU(want tinyResult) []finding {
 	if errors.Is(err, kernels.ErrUnsuitable) {
 		return []finding{{failed, "cuda", err.Error(), "use --device cpu, or a newer GPU"}}
 	}
+	if errors.Is(err, kernels.ErrNoDriver) {
+		return []finding{{warning, "cuda", err.Error(), "without it training runs on the CPU: install NVIDIA's driver where there is a GPU"}}
+	}
 	if err != nil {
 		return []finding{{warning, "cuda", err.Error(), "without it training runs on the CPU: look at the driver with nvidia-smi"}}
 	}

@@ -112,6 +112,12 @@ func TestDoctorGPU(t *testing.T) {
 	if found = examineGPU(want); !slices.Equal(statuses(), []status{failed}) || !strings.Contains(found[0].found, "7.5") || found[0].remedy == "" {
 		t.Errorf("an old GPU: %+v", found)
 	}
+	for driver, err := range map[string]error{"install NVIDIA's driver": kernels.ErrNoDriver, "nvidia-smi": errors.New("cuInit returns error 100")} {
+		withKernels(t, func(string, kernels.Options) (kernels.Backend, error) { return nil, fmt.Errorf("cuda: %w", err) })
+		if found = examineGPU(want); !slices.Equal(statuses(), []status{warning}) || !strings.Contains(found[0].remedy, driver) {
+			t.Errorf("%v: %+v", err, found)
+		}
+	}
 }
 
 func TestVersion(t *testing.T) {

@@ -125,10 +125,19 @@ func ownFile(cmd *cobra.Command, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the settings of the run in %s: %w", dir, err)
 	}
-	if now, err := os.ReadFile(config); err == nil && !bytes.Equal(now, saved) {
+	if now, err := os.ReadFile(config); err == nil && !bytes.Equal(now, saved) && !onlyFree(now, saved) {
 		note(cmd.ErrOrStderr(), "warning: %s is not what the run was saved with; it goes on by %s (change settings with --set)", config, file)
 	}
 	return file, nil
+}
+
+// onlyFree says whether two run files differ in keys alone that cannot change a result. Such changes come into a run's folder at once, and
+// into its checkpoints with the next one.
+func onlyFree(now, saved []byte) bool {
+	a, errA := configs.Parse(train.ConfigFile, now, nil)
+	b, errB := configs.Parse(train.ConfigFile, saved, nil)
+	return errors.Join(errA, errB) == nil &&
+		!slices.ContainsFunc(configs.Diff(a.Run, b.Run), func(c configs.Change) bool { return freedomOf(c.Key) != free })
 }
 
 // checkRun compares the run in the folder, where there is one, with the run that is asked for.
@@ -160,7 +169,9 @@ func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runS
 	if err != nil {
 		return nil, err
 	}
-	if step := stepOf(newest); step > int64(l.Run.Train.Steps) {
+	step := stepOf(newest)
+	f.finished = step == int64(l.Run.Train.Steps)
+	if step > int64(l.Run.Train.Steps) {
 		return nil, usageError{fmt.Errorf("%s is at step %d already, and train.steps is %d: set it to %d or more, or start anew with --fresh or another --out",
 			dir, step, l.Run.Train.Steps, step)}
 	}

@@ -127,6 +127,27 @@ func TestTrainFolder(t *testing.T) {
 	}
 }
 
+// TestFreeKeysAreNoSurprise changes keys of a finished run that cannot change its result, which are in its folder's file from then on and in
+// no checkpoint.
+func TestFreeKeysAreNoSurprise(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--set", "train.schedule.warmup=0", "--set", "train.steps=2").want(t, exitOK)
+	run := filepath.Join("runs", "tiny")
+	config := filepath.Join(run, "config.yaml")
+	before := read(t, config)
+	command("train", run, "--device", "cpu", "--workers", "1", "--set", "train.log.every=2", "--set", "checkpoint.keep=3").want(t, exitOK)
+	if read(t, config) == before {
+		t.Fatal("the folder's file is what it was")
+	}
+	for _, args := range [][]string{{"train", run}, {"train", run, "--set", "train.steps=3"}} {
+		if r := command(args...).want(t, exitOK); strings.Contains(r.errOut, "warning: "+config) {
+			t.Errorf("%v warns:\n%s", args, r.errOut)
+		}
+	}
+	write(t, config, "seed: x\n")
+	command("train", run).want(t, exitOK, "warning: "+config+" is not what")
+}
+
 // TestDefaultIsNoFile wants a refusal not to blame the file for what it leaves out.
 func TestDefaultIsNoFile(t *testing.T) {
 	inTiny(t)

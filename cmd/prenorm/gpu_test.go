@@ -249,21 +249,35 @@ func TestGPUMemoryIsPlanned(t *testing.T) {
 	}
 }
 
+// TestPlanWithoutDriver plans for a GPU where none can be used.
+func TestPlanWithoutDriver(t *testing.T) {
+	inTiny(t)
+	withBrokenGPU(t)
+	command("plan", "tiny.yaml", "--device", "cuda", "--set", "precision=bf16").want(t, exitOK, "memory on cuda in bf16")
+	command("plan", "tiny.yaml", "--set", "precision=bf16").want(t, exitOK, "memory on cpu in fp32")
+	command("train", "tiny.yaml", "--device", "cuda").want(t, exitFailure, "no NVIDIA driver")
+}
+
 // TestGPUOutOfMemory wants what the run takes beside what the device has.
 func TestGPUOutOfMemory(t *testing.T) {
 	needGPU(t)
 	inTiny(t)
 	huge := []string{"--device", "cuda", "--set", "model.vocab=16777216", "--set", "model.width=4096", "--set", "model.heads=64"}
 	command(append([]string{"train", "tiny.yaml"}, huge...)...).want(t, exitFailure, "out of memory on ", "bytes wanted", "lower train.batch and raise train.accumulate",
-		"model.context", "precision: bf16", "The run takes ", "were free before it")
+		"model.context", "--set precision=bf16", "The run takes ", "were free before it")
 }
 
 // TestGPUBench measures on the device, launch by launch too, and wants the course of the steps not to be changed by that.
 func TestGPUBench(t *testing.T) {
 	needGPU(t)
 	inTiny(t)
+	be, err := kernels.Open("cuda", kernels.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer be.Close()
 	r, _ := benchJSON(t, "--device", "cuda", "--profile", "trace.json")
-	if r.Device != "cuda" || r.GPU == "" || r.MatMul != "auto" || len(r.Kernels) < 15 || r.Train == nil || r.Sample == nil {
+	if r.Device != "cuda" || r.GPU == "" || r.MatMul != be.(kernels.Multiplier).Multiplies() || len(r.Kernels) < 15 || r.Train == nil || r.Sample == nil {
 		t.Errorf("report %+v", r)
 	}
 	events := readTrace(t, "trace.json").Events
@@ -287,6 +301,28 @@ func TestGPUBench(t *testing.T) {
 	}
 	if a, b := timeless(t, "run0"), timeless(t, "run1"); a != b {
 		t.Errorf("measurements differ with --profile:\n%s\n%s", a, b)
+	}
+}
+
+// TestGPUMatMul wants a run and a measurement to say who multiplies.
+func TestGPUMatMul(t *testing.T) {
+	needGPU(t)
+	inTiny(t)
+	ways := []string{"own", "auto"}
+	if os.Getenv("PRENORM_LIBCUBLAS") != "" {
+		ways = append(ways, "cublas")
+	}
+	for _, way := range ways {
+		be, err := kernels.Open("cuda", kernels.Options{MatMul: way})
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := be.(kernels.Multiplier).Multiplies()
+		if err := be.Close(); err != nil || way != "auto" && taken != way {
+			t.Errorf("%s is %s (%v)", way, taken, err)
+		}
+		command("train", "tiny.yaml", "--fresh", "--device", "cuda", "--set", "kernels.matmul="+way, "--set", "train.steps=1", "--set", "train.schedule.warmup=0").want(t, exitOK,
+			"on cuda into "+filepath.Join("runs", "tiny")+" (matrix products: "+taken+")")
 	}
 }
 

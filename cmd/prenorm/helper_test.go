@@ -101,6 +101,8 @@ type disguised struct {
 func (d *disguised) Name() string                 { return "cuda" }
 func (d *disguised) Precision() kernels.Precision { return d.precision }
 
+func (d *disguised) Multiplies() string { return "cublas" }
+
 // withGPU makes the build have a GPU for a test, which is the CPU in disguise.
 func withGPU(t *testing.T) {
 	t.Helper()

@@ -34,7 +34,7 @@ func (f *labTrainFlags) flags(cmd *cobra.Command, name string, rates []float64, 
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "runs at once on the CPU, each with one thread, 0 = as many as there are cores; 1 gives one run all threads")
 	f.setFlag(cmd)
 	f.outFlag(cmd, name)
-	f.deviceFlags(cmd)
+	f.runDeviceFlags(cmd)
 }
 
 // grid reads the run file and makes the comparison.

@@ -90,7 +90,7 @@ func TestPrecision(t *testing.T) {
 		}
 	}
 	command("train", "tiny.yaml", "--set", "precision=bf16", "--device", "cpu").want(t, exitUsage,
-		"--set precision=bf16: bf16 needs a GPU and device is cpu (set precision: fp32, or device: cuda)")
+		"--set precision=bf16: bf16 needs a GPU and device is cpu (--set precision=fp32, or device: cuda)")
 	const settled = "note: the run's precision is bf16, which needs a GPU; this is fp32 on the CPU"
 	command("plan", "tiny.yaml", "--set", "precision=bf16").want(t, exitOK, settled, "memory on cpu in fp32")
 	command("plan", "tiny.yaml", "--set", "precision=bf16", "--device", "cuda").want(t, exitUsage, "this build has no CUDA backend")
@@ -149,6 +149,25 @@ func TestOtherSettings(t *testing.T) {
 	write(t, "moved.txt", "another text\n"+read(t, "moved.txt"))
 	if r := command(going...).want(t, exitFailure, "the text is not the one that the run was trained on"); strings.Contains(r.out, "changed:") {
 		t.Errorf("a refused change is announced:\n%s", r.out)
+	}
+}
+
+// TestFinished wants a run that is at its end to say so, with what starts another.
+func TestFinished(t *testing.T) {
+	inTiny(t)
+	const said = "the run was done already, so nothing was trained: --fresh starts it anew"
+	again := []string{"train", "tiny.yaml", "--set", "train.steps=3", "--set", "train.schedule.warmup=0"}
+	if r := command(again...).want(t, exitOK, "done: step 3 of 3"); strings.Contains(r.out, said) {
+		t.Errorf("the run was not done:\n%s", r.out)
+	}
+	command(again...).want(t, exitOK, said, "--set name=NAME starts another in a folder of its own")
+	if r := command("train", filepath.Join("runs", "tiny")).want(t, exitOK, said, "a run file with another --out"); strings.Contains(r.out, "name=NAME") {
+		t.Errorf("a run's folder is its own:\n%s", r.out)
+	}
+	for _, more := range [][]string{{"--set", "name=another"}, {"--fresh"}, {"--set", "train.steps=4"}} {
+		if r := command(append(again, more...)...).want(t, exitOK, "done: step"); strings.Contains(r.out, said) {
+			t.Errorf("%v trains:\n%s", more, r.out)
+		}
 	}
 }
 

@@ -46,17 +46,23 @@ and the backward pass as computed, without what it computes again.`,
 }
 
 func (f *planFlags) run(cmd *cobra.Command, path string) error {
+	if err := f.checkDevice(cmd); err != nil {
+		return err
+	}
 	l, err := f.load(cmd, path)
 	if err != nil {
 		return err
 	}
 	run := l.Run
+	if cmd.Flags().Changed("device") || !f.given("device") {
+		f.override(cmd, &run)
+	}
 	vocab, source, err := vocabOf(cmd, l)
 	if err != nil {
 		return err
 	}
 	run.Model.Vocab = vocab
-	be, err := openSettled(run.Device, run.Options(), cmd.ErrOrStderr())
+	be, err := openPlanner(run.Device, run.Options(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -91,8 +97,8 @@ func (p *plan) print(w io.Writer, run configs.Run) {
 	p.Memory.print(w)
 	fmt.Fprintln(w, "\ntokens")
 	t := newTable(1)
-	t.row("a step", grouped(p.Tokens.Step), fmt.Sprintf("%d sequences × %d tokens × %d accumulated", run.Train.Batch, run.Model.Context, run.Train.Accumulate))
-	t.row("the run", grouped(p.Tokens.Run), fmt.Sprintf("%d steps", run.Train.Steps))
+	t.row("a step", grouped(p.Tokens.Step), fmt.Sprintf("%s × %s × %d accumulated", counted(run.Train.Batch, "sequence"), counted(run.Model.Context, "token"), run.Train.Accumulate))
+	t.row("the run", grouped(p.Tokens.Run), counted(run.Train.Steps, "step"))
 	t.write(w, "  ")
 	fmt.Fprintln(w, "\nfloating-point operations")
 	t = newTable(1)

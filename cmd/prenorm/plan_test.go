@@ -128,6 +128,15 @@ func TestPlanByHand(t *testing.T) {
 	}
 }
 
+// TestPlanOfOne counts single things in words.
+func TestPlanOfOne(t *testing.T) {
+	inTiny(t)
+	one := "model={layers: 1, width: 16, heads: 1, kv_heads: 1, ffn: 32, context: 16}"
+	command("plan", "tiny.yaml", "--set", one, "--set", "train.batch=1", "--set", "train.steps=1", "--set", "train.schedule.warmup=0").want(t, exitOK,
+		": 1 layer, width 16, 1 head, context 16", "1 sequence × 16 tokens × 3 accumulated", "1 step\n")
+	command("plan", "tiny.yaml").want(t, exitOK, ": 2 layers, width 16, 2 heads,", "2 sequences × 16 tokens", "20 steps\n")
+}
+
 // TestPlanVocabulary takes the vocabulary from the configuration alone.
 func TestPlanVocabulary(t *testing.T) {
 	inTiny(t)

@@ -25,17 +25,38 @@ func (r *runFlags) setFlag(cmd *cobra.Command) {
 	must(cmd.RegisterFlagCompletionFunc("set", completeKeys))
 }
 
-// deviceFlags are --device and --workers.
+// deviceWords are the values of --device.
+var deviceWords = []string{"auto", "cpu", "cuda"}
+
+// deviceFlags are --device and --workers of commands whose device is the flag's, whatever a run file says.
 func (r *runFlags) deviceFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&r.device, "device", "auto", "auto, cpu or cuda; in place of the run's own")
-	cmd.Flags().IntVar(&r.workers, "workers", 0, "threads of the CPU backend, 0 = all cores; in place of the run's own")
-	must(cmd.RegisterFlagCompletionFunc("device", cobra.FixedCompletions([]string{"auto", "cpu", "cuda"}, cobra.ShellCompDirectiveNoFileComp)))
+	r.addDevice(cmd, "auto", "auto, cpu or cuda; auto is the GPU where one can be used, else the CPU")
 }
 
-// load reads the run file or preset with the flags applied. Warnings go to the command's error output.
+// runDeviceFlags are --device and --workers of commands that follow the run file without them.
+func (r *runFlags) runDeviceFlags(cmd *cobra.Command) {
+	r.addDevice(cmd, "", "auto, cpu or cuda (default the run's own)")
+}
+
+func (r *runFlags) addDevice(cmd *cobra.Command, device, help string) {
+	cmd.Flags().StringVar(&r.device, "device", device, help)
+	cmd.Flags().IntVar(&r.workers, "workers", 0, "threads of the CPU backend, 0 = all cores; in place of the run's own")
+	must(cmd.RegisterFlagCompletionFunc("device", cobra.FixedCompletions(deviceWords, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// checkDevice refuses a --device that no run file checks.
+func (r *runFlags) checkDevice(cmd *cobra.Command) error {
+	if slices.Contains(deviceWords, r.device) {
+		return nil
+	}
+	return wrongUsage(cmd, "--device %q is not known (allowed: %s)", r.device, strings.Join(deviceWords, ", "))
+}
+
+// load reads the run file or preset with the flags applied. A --device that has a default of its own is the command's matter and not the
+// run's. Warnings go to the command's error output.
 func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error) {
 	sets := slices.Clone(r.sets)
-	if flag := cmd.Flags().Lookup("device"); flag != nil && flag.Changed {
+	if flag := cmd.Flags().Lookup("device"); flag != nil && flag.DefValue == "" && flag.Changed {
 		sets = append(sets, "device="+r.device)
 	}
 	if flag := cmd.Flags().Lookup("workers"); flag != nil && flag.Changed {

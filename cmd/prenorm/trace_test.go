@@ -47,7 +47,7 @@ func timeless(t *testing.T, run string) string {
 func TestProfile(t *testing.T) {
 	inTiny(t)
 	command("train", "tiny.yaml", "--out", "plain").want(t, exitOK)
-	command("train", "tiny.yaml", "--out", "traced", "--profile", "trace.json").want(t, exitOK, "profile of steps 10 to 12 written")
+	command("train", "tiny.yaml", "--out", "traced", "--profile", "trace.json").want(t, exitOK, "profile of steps 10 to 12 written to trace.json\n")
 	if a, b := timeless(t, "plain"), timeless(t, "traced"); a != b {
 		t.Errorf("measurements differ:\n%s\n%s", a, b)
 	}
@@ -81,6 +81,23 @@ func TestProfileOfAShortRun(t *testing.T) {
 	if n := readTrace(t, "trace.json").counts(); n["step"] != 2 {
 		t.Errorf("%v: want two steps", n)
 	}
+	before := read(t, "trace.json")
 	command(args...).want(t, exitOK, "no profile: the run ended before step 3")
+	if read(t, "trace.json") != before {
+		t.Error("a trace was changed that nothing came into")
+	}
+	write(t, "long.json", strings.Repeat("x", 1<<20))
+	for _, file := range []string{"long.json", "none.json"} {
+		args[len(args)-1] = file
+		command(args...).want(t, exitOK, "no profile")
+	}
+	if exists("none.json") || len(read(t, "long.json")) != 1<<20 {
+		t.Error("a file was made or emptied for no trace")
+	}
+	args[len(args)-1] = "long.json"
+	command(append(args, "--fresh")...).want(t, exitOK, "written to long.json")
+	if n := readTrace(t, "long.json").counts(); n["step"] != 2 {
+		t.Errorf("%v: want two steps", n)
+	}
 	command("train", "tiny.yaml", "--fresh", "--profile", filepath.Join("nowhere", "trace.json")).want(t, exitUsage, "--profile: open nowhere")
 }

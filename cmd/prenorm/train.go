@@ -25,6 +25,8 @@ type trainFlags struct {
 	out, profile  string
 	fresh, resume bool
 	maxSeconds    float64
+
+	finished bool // the folder's run was at its last step before
 }
 
 func newTrain() *cobra.Command {
@@ -54,7 +56,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of a few steps (10 to 12 from here on) to this `file`, for https://ui.perfetto.dev")
-	f.deviceFlags(cmd)
+	f.runDeviceFlags(cmd)
 	must(cmd.MarkFlagDirname("out"))
 	return cmd
 }
@@ -115,6 +117,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 		return err
 	}
 	defer be.Close()
+	warnMatMul(cmd, be, loaded)
 	started, err = f.train(ctx, cmd, be, loaded, source, c)
 	return err
 }
@@ -135,9 +138,9 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
 	job.MaxTime = time.Duration(f.maxSeconds * float64(time.Second))
 	if f.profile != "" {
-		file, err := os.Create(f.profile)
+		file, err := openTrace(f.profile)
 		if err != nil {
-			return false, usageError{fmt.Errorf("--profile: %w", err)}
+			return false, err
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		job.Profile = file
@@ -158,7 +161,19 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 			noteChange(cmd, c)
 		}
 	}
+	if f.finished {
+		note(cmd.OutOrStdout(), "the run was done already, so nothing was trained: %s", f.anotherRun(source))
+	}
 	return started, conclude(ctx, cmd, commandLine(cmd, source.path), source.dir, loaded.Run, outcome)
+}
+
+// anotherRun says what a finished run leaves to do.
+func (f *trainFlags) anotherRun(source runSource) string {
+	another := "--set name=NAME starts another in a folder of its own"
+	if source.own || f.out != "" {
+		another = "a run file with another --out starts another"
+	}
+	return "--fresh starts it anew (the old one is kept), " + another + ", --set train.steps=N makes it longer"
 }
 
 func noteChange(cmd *cobra.Command, c configs.Change) {

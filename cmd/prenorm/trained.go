@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +27,12 @@ type trained struct {
 	be        kernels.Backend
 }
 
-// open brings back the model that a path means, a run's folder or a checkpoint's, on the device of the flags or else of the run.
+// open brings back the model that a path means, a run's folder or a checkpoint's, on the device of the flag. That of
+// the run does not count, as the machine may be another.
 func (r *runFlags) open(cmd *cobra.Command, path string) (*trained, error) {
+	if err := r.checkDevice(cmd); err != nil {
+		return nil, err
+	}
 	dir, refused, err := train.FindCheckpoint(path)
 	if err != nil {
 		return nil, err
@@ -55,11 +60,13 @@ func (r *runFlags) open(cmd *cobra.Command, path string) (*trained, error) {
 	return t, t.load(saved, cmd.ErrOrStderr())
 }
 
-// override puts the device flags that were given in place of the run's settings.
+// override puts the device flags in place of the run's settings, and says where a run that was on a GPU may be on the CPU now for want of
+// a build that knows GPUs. Any other reason is said when the GPU is looked for.
 func (r *runFlags) override(cmd *cobra.Command, run *configs.Run) {
-	if cmd.Flags().Changed("device") {
-		run.Device = r.device
+	if run.Device == "cuda" && r.device == "auto" && !needsGPU(run.Options()) && !slices.Contains(knownKernels(), "cuda") {
+		note(cmd.ErrOrStderr(), "note: the run's device is cuda, which this build lacks; this is on the CPU")
 	}
+	run.Device = r.device
 	if cmd.Flags().Changed("workers") {
 		run.Workers = r.workers
 	}

@@ -82,6 +82,19 @@ func (b *builder) cublas() (found bool) {
 	return found
 }
 
+// Multiplies implements [kernels.Multiplier].
+func (b *Backend) Multiplies() string {
+	way := "own"
+	_ = b.device.do(func() error { // the error of a missing cuBLAS is the first product's
+		_ = b.device.blas.open(b.device.compute)
+		if b.device.blas.handle != nil {
+			way = "cublas"
+		}
+		return nil
+	})
+	return way
+}
+
 // request is a product as cuBLAS is asked for it.
 type request = C.struct_prenorm_gemm
 

@@ -30,15 +30,24 @@ type Backend struct {
 
 // New opens the first GPU. The error says what is missing where there is none. Of the options it reads MatMul and Precision.
 func New(o kernels.Options) (*Backend, error) {
-	precision := cmp.Or(o.Precision, kernels.PrecisionFP32)
-	if !slices.Contains(kernels.Precisions(), precision) {
-		return nil, fmt.Errorf("cuda: precision %s: wants one of %v", precision, kernels.Precisions())
+	precision, err := checkPrecision(o.Precision)
+	if err != nil {
+		return nil, err
 	}
 	d, err := open(o)
 	if err != nil {
 		return nil, err
 	}
 	return &Backend{device: d, precision: precision}, nil
+}
+
+// checkPrecision fills in and refuses a precision.
+func checkPrecision(p kernels.Precision) (kernels.Precision, error) {
+	p = cmp.Or(p, kernels.PrecisionFP32)
+	if !slices.Contains(kernels.Precisions(), p) {
+		return "", fmt.Errorf("cuda: precision %s: wants one of %v", p, kernels.Precisions())
+	}
+	return p, nil
 }
 
 // Precision implements [kernels.Mixed].

@@ -133,7 +133,7 @@ func TestOutOfMemory(t *testing.T) {
 	if err == nil {
 		t.Fatal("a petabyte is granted")
 	}
-	for _, words := range []string{"out of memory", fmt.Sprint(1<<50, " bytes wanted"), "bytes free of", "0 bytes taken before", "train.batch ", "train.accumulate", "model.context", "precision: bf16"} {
+	for _, words := range []string{"out of memory", fmt.Sprint(1<<50, " bytes wanted"), "bytes free of", "0 bytes taken before", "train.batch ", "train.accumulate", "model.context", "--set precision=bf16"} {
 		if !strings.Contains(err.Error(), words) {
 			t.Errorf("%q does not say %q", err, words)
 		}

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"gorgonia.org/cu"
+
+	"prenorm/kernels"
 )
 
 // available says why there is no CUDA driver to use, nil when there is one.
@@ -21,7 +23,7 @@ func available() error {
 	var text *C.char
 	switch status := C.prenorm_cuda_status(&text); {
 	case status < 0:
-		return fmt.Errorf("cuda: no NVIDIA driver: %s (install it, name its libcuda.so.1 in PRENORM_LIBCUDA, or use the device cpu)", C.GoString(text))
+		return fmt.Errorf("cuda: %w: %s (install it, name its libcuda.so.1 in PRENORM_LIBCUDA, or use the device cpu)", kernels.ErrNoDriver, C.GoString(text))
 	case status != 0:
 		return fmt.Errorf("cuda: the NVIDIA driver found no usable GPU: cuInit returns error %d (see nvidia-smi, or use the device cpu)", int(status))
 	}

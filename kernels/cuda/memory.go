@@ -40,7 +40,7 @@ func (a *arena) allocate() (err error) {
 	if a.at, err = cu.MemAlloc(int64(a.bytes)); err != nil {
 		if err == cu.OutOfMemory {
 			free, total, _ := cu.MemInfo()
-			return fmt.Errorf("cuda: %w", &kernels.OutOfMemory{Device: a.backend.device.name, Wanted: int64(a.bytes), Held: a.backend.allocated.Load(), Free: free, Total: total})
+			return fmt.Errorf("cuda: %w", &kernels.OutOfMemory{Device: a.backend.device.name, Wanted: int64(a.bytes), Held: a.backend.allocated.Load(), Free: free, Total: total, Precision: a.backend.precision})
 		}
 		return fmt.Errorf("cuda: cuMemAlloc of %d bytes: %w", a.bytes, err)
 	}

@@ -23,7 +23,7 @@ type Report struct {
 	Device     string   `json:"device"` // the backend
 	GPU        string   `json:"gpu,omitempty"`
 	Precision  string   `json:"precision"`
-	MatMul     string   `json:"matmul,omitempty"` // kernels.matmul of the run, on a GPU
+	MatMul     string   `json:"matmul,omitempty"` // who multiplies matrices on a GPU: cublas or own
 	Workers    int      `json:"workers,omitempty"`
 	Parameters int64    `json:"parameters"`
 	Batch      int      `json:"batch"`
@@ -74,6 +74,15 @@ type Train struct {
 	Kernels     []StepShare `json:"kernels"`
 }
 
+// InKernels is the time in the kernels of a step, launch by launch. Timing each of them costs time, so that it may be more than the median.
+func (t *Train) InKernels() float64 {
+	var sum float64
+	for _, k := range t.Kernels {
+		sum += k.Seconds
+	}
+	return sum
+}
+
 // StepShare is a kernel's part of a step.
 type StepShare struct {
 	Kernel   string  `json:"kernel"`
@@ -98,6 +107,9 @@ type Sample struct {
 // New begins a report: what is measured on what, and the ceilings.
 func New(be kernels.Backend, o Options) (*Report, error) {
 	r := &Report{Device: be.Name(), Precision: string(kernels.PrecisionOf(be)), Batch: o.Train.Batch, Accumulate: o.Train.Accumulate, Context: o.Model.Context}
+	if m, ok := be.(kernels.Multiplier); ok {
+		r.MatMul = m.Multiplies()
+	}
 	table, err := model.Table(o.Model)
 	if err != nil {
 		return nil, err
