@@ -126,7 +126,7 @@ model:
   logit_softcap: 0
   embed_scale: false
   dropout: 0
-  init: {kind: auto, std: 0.02, residual: auto}
+  init: {kind: gpt2, std: 0.02, residual: scaled}
 train:
   steps: 600
   batch: 16
