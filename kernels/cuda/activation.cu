@@ -3,7 +3,6 @@
 
 // The functions in full precision, for float32 operands.
 struct Full {
-	static __device__ __forceinline__ float tanh(float x) { return tanhf(x); }
 	static __device__ __forceinline__ float sigmoid(float x) { return 1.f / (1.f + expf(-x)); }
 };
 
@@ -16,20 +15,20 @@ struct Fast {
 		asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(1.f + e));
 		return y;
 	}
-	static __device__ __forceinline__ float tanh(float x) { return 2.f * sigmoid(2.f * x) - 1.f; }
 };
 
 template <class T> struct Functions;
 template <> struct Functions<float> { typedef Full Best; };
 template <> struct Functions<bf16> { typedef Fast Best; };
 
-// gelu_tanh: 0.5 x (1 + tanh(sqrt(2/π)(x + 0.044715 x³)))
+// gelu_tanh: 0.5 x (1 + tanh(u)) with u = sqrt(2/π)(x + 0.044715 x³), as x sigmoid(2u): that does not cancel where u is negative. Nor does the
+// other half of the sigmoid, sigmoid(-2u), by which the slope falls off.
 struct GeluTanh {
-	static constexpr float Cubic = 0.044715f, Scale = 0.79788456080286535588f;
+	static constexpr float Cubic = 0.044715f, Twice = 1.59576912160573071176f;
 	template <class F> static __device__ __forceinline__ void both(float &value, float &slope, float x) {
-		const float t = F::tanh(Scale * (x + Cubic * x * x * x));
-		value = 0.5f * x * (1.f + t);
-		slope = 0.5f * (1.f + t) + 0.5f * x * (1.f - t * t) * Scale * (1.f + 3.f * Cubic * x * x);
+		const float z = Twice * (x + Cubic * x * x * x), s = F::sigmoid(z);
+		value = x * s;
+		slope = s + x * s * F::sigmoid(-z) * Twice * (1.f + 3.f * Cubic * x * x);
 	}
 };
 

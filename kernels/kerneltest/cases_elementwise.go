@@ -75,7 +75,15 @@ func softcapCases(g *generator) []testCase {
 }
 
 func activationCases(g *generator) []testCase {
-	return append(elementwise(g, kernels.Activation{Kind: "gelu_tanh"}, 1), elementwise(g, kernels.Activation{Kind: "silu"}, 1)...)
+	all := append(elementwise(g, kernels.Activation{Kind: "gelu_tanh"}, 1), elementwise(g, kernels.Activation{Kind: "silu"}, 1)...)
+	// One value of the left tail a case: where a formula cancels, nothing else is large enough to hide that.
+	for _, x := range []float64{-2, -4, -4.5, -5} {
+		for _, kind := range []string{"gelu_tanh", "silu"} {
+			// The exponent is good to an epsilon of its size, which is at most 16 here.
+			all = append(all, testCase{name: fmt.Sprint("tail at ", x), call: kernels.Activation{Kind: kind}, in: []tensor{g.list(x)}, rounding: 16})
+		}
+	}
+	return all
 }
 
 func activationGradCases(g *generator) []testCase {
