@@ -25,7 +25,8 @@ type sampleFlags struct {
 	overflow           string
 	count, tokens      int
 	stops              []string
-	asJSON             bool
+	weightsFlags
+	asJSON bool
 }
 
 func newSample() *cobra.Command {
@@ -58,6 +59,7 @@ The filters work in the order penalty, temperature, top-k, top-p, min-p.`,
 	s.IntVar(&f.tokens, "tokens", 200, "the most tokens that a text gets")
 	s.StringArrayVar(&f.stops, "stop", nil, "end before this `text` (repeatable)")
 	s.StringVar(&f.overflow, "overflow", sample.Slide, "when the context is full: slide (forget the oldest half) or stop")
+	f.weightsFlag(cmd)
 	s.BoolVar(&f.asJSON, "json", false, "write each text as a line of JSON")
 	f.deviceFlags(cmd)
 	must(cmd.RegisterFlagCompletionFunc("overflow", cobra.FixedCompletions([]string{sample.Slide, sample.Stop}, cobra.ShellCompDirectiveNoFileComp)))
@@ -68,7 +70,7 @@ func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	if err := exclusive(cmd, "prompt", "prompt-file"); err != nil {
+	if err := errors.Join(exclusive(cmd, "prompt", "prompt-file"), f.checkWeights(cmd)); err != nil {
 		return err
 	}
 	prompt, err := readPrompt(cmd, f.prompt, f.promptFile)
@@ -80,6 +82,9 @@ func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	defer t.close()
+	if err := t.pack(f.weights); err != nil {
+		return err
+	}
 	if !cmd.Flags().Changed("seed") {
 		f.options.Seed = t.run.Seed
 	}

@@ -25,7 +25,7 @@ type input struct {
 
 // newPass compiles and binds a network of mode Cached and one sequence.
 func newPass(net *model.Net, w *model.Weights, cache *exec.Slab) (*pass, error) {
-	plan, err := net.Plan(w.Backend(), false)
+	plan, err := net.PlanFor(w)
 	if err != nil {
 		return nil, err
 	}
