@@ -14,7 +14,7 @@ import (
 type weightsFlags struct{ weights string }
 
 func (f *weightsFlags) weightsFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.weights, "weights", model.Packings[0], "how matrices are stored: `fp32|bf16|int8`; less to read is faster, and a little less exact (eval shows how much)")
+	cmd.Flags().StringVar(&f.weights, "weights", model.Packings[0], "fp32, bf16 or int8 `matrices`: less to read is faster, a little less exact")
 	must(cmd.RegisterFlagCompletionFunc("weights", cobra.FixedCompletions(model.Packings, cobra.ShellCompDirectiveNoFileComp)))
 }
 
