@@ -60,7 +60,7 @@ func TestSamplesSideBySide(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
-		if plain := strings.TrimSuffix(many[i], "---\n"); r.Sample != i || strings.TrimSuffix("a"+r.Text, "\n") != strings.TrimSuffix(plain, "\n") || r.End != "stop" && r.Tokens != 40 {
+		if plain := strings.TrimSuffix(many[i], "---\n"); r.Sample != i || strings.TrimSuffix("a"+r.Text, "\n") != strings.TrimSuffix(string([]rune(plain)), "\n") || r.End != "stop" && r.Tokens != 40 {
 			t.Errorf("sample %d is %+v, plain it is %q", i, r, plain)
 		}
 	}
