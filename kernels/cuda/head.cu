@@ -3,8 +3,7 @@
 // nothing else is rounded.
 #include "common.cuh"
 
-// Softmax is the largest of some numbers and the sum of e to the power of their differences from it, kept in one pass. It starts at the lowest
-// float, not at minus infinity, whose difference from itself is no number.
+// Softmax is the largest of some numbers and the sum of e to the power of their differences from it, kept in one pass.
 struct Softmax {
 	float top, sum;
 
@@ -31,7 +30,7 @@ __device__ __forceinline__ void store(bf16 *at, float4 v) { *(uint2 *)at = make_
 // log_sum_exp is that of a row's capped logits. The row is aligned to quads.
 __device__ __forceinline__ float log_sum_exp(const float *z, int vocab, float softcap) {
 	const int quads = vocab / 4, rest = 4 * quads + threadIdx.x;
-	Softmax own = {-3.402823466e38f, 0.f};
+	Softmax own = {LOWEST, 0.f};
 	for (int q = threadIdx.x; q < quads; q += 256) own.add(capped(((const float4 *)z)[q], softcap));
 	if (rest < vocab) own.add(capped(z[rest], softcap));
 	const float top = block_max<256>(own.top);
