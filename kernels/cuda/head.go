@@ -96,9 +96,9 @@ func (p headPlan) dw(a kernels.Args, first, rows int) *product {
 	return c
 }
 
-// rowsFrom is a matrix from one of its rows on.
+// rowsFrom is a matrix, or a vector, from one of its rows on.
 func rowsFrom(v kernels.View, first int) kernels.View {
-	v.Dev += uintptr(first * v.Dim(1) * v.DType.Size())
+	v.Dev += uintptr(first * (v.Len() / max(1, v.Dim(0))) * v.DType.Size())
 	return v
 }
 
