@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,10 +24,11 @@ func TestSequencesOfManyGrids(t *testing.T) {
 	y := run(t, ref.New(), c, nil, q, k, v, documents)[0]
 	for _, convert := range []func(kernels.View) kernels.View{widened, narrowView} {
 		q, k, v, y, dy := convert(q), convert(k), convert(v), convert(y), convert(dy)
-		results := func(most int) []kernels.View {
+		results := func(most int) (all []kernels.View) {
 			mostBlocks = most
-			return append(runAs(t, b, c, []kernels.DType{q.DType}, nil, q, k, v, documents),
-				runAs(t, b, kernels.AttentionGrad(c), []kernels.DType{q.DType, q.DType, q.DType}, nil, q, k, v, y, dy, documents)...)
+			all = append(all, launched(t, b, c, nil, q, k, v, documents)...) // y and the log-sum-exp
+			all = append(all, launched(t, b, kernels.AttentionGrad(c), nil, q, k, v, y, dy, documents)...)
+			return append(all, launched(t, b, kernels.AttentionGrad(c), all[1:2], q, k, v, y, dy, documents)...)
 		}
 		whole := results(1<<16 - 1)
 		for i, cut := range results(4) {
@@ -35,6 +37,47 @@ func TestSequencesOfManyGrids(t *testing.T) {
 			}
 		}
 	}
+}
+
+// launched runs a call with outputs of the type of its first input, and returns them and the statistics behind them; saved are those of a forward
+// call.
+func launched(t *testing.T, b *Backend, c kernels.Call, saved []kernels.View, in ...kernels.View) (results []kernels.View) {
+	t.Helper()
+	out, aux, err := c.Infer(kernels.Widened(kernels.Args{In: in}).In)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := placer{t, b}
+	place := func(views []kernels.View, content bool) (all []kernels.View) {
+		for _, v := range views {
+			d := p.view(v)
+			if content {
+				p.upload(d, v)
+			}
+			all = append(all, d)
+		}
+		return all
+	}
+	for i := range out {
+		out[i].DType = in[0].DType
+	}
+	a := kernels.Args{Out: place(out, false), Aux: place(aux, false), In: place(in, true), Saved: place(saved, true)}
+	work, err := b.Workspace(c, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Work = p.view(kernels.Shaped(kernels.I8, work))
+	launch, err := b.Bind(c, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := launch(); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range slices.Concat(a.Out, a.Aux) {
+		results = append(results, downloaded(t, b, v))
+	}
+	return results
 }
 
 // TestGridsFit binds calls with more rows, sequences and tokens than a grid has blocks in its second and third dimension.
