@@ -1,7 +1,7 @@
 package kernels
 
 // Every call below documents its views as  Out <- In  (Aux, Saved where it has them). Floating-point views of one call all have one
-// type, F32 or F64, or they are F32 with some BF16 where [Types] allows it; tokens, targets, positions, documents and counters are I32.
+// type, F32 or F64, or they are F32 with some BF16 where [TypesOf] allows it; tokens, targets, positions, documents and counters are I32.
 // Shapes are checked by [Check] from [Call.Infer].
 
 // MatMul is C[M,N] <- A, B, and bias[N] with Bias, and residual[M,N] with Residual: the product op(A) op(B) with op(A) of [M,K] and op(B)

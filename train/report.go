@@ -38,6 +38,7 @@ func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
 	}
 	l.trained = time.Duration(float64(l.metrics.Seconds()) * float64(time.Second))
 	l.introduce(resumed)
+	l.noteProducts()
 	l.progress = metrics.NewProgress(l.Out, int64(l.Train.Steps), metrics.Options{Start: l.state.Step, Every: l.logEvery()})
 	return nil
 }
@@ -62,14 +63,32 @@ func (l *loop) introduce(resumed bool) {
 	if p := kernels.PrecisionOf(l.be); p != kernels.PrecisionFP32 {
 		device += " in " + string(p)
 	}
-	products := ""
-	if m, ok := l.be.(kernels.Multiplier); ok {
-		products = " (matrix products: " + m.Multiplies() + ")"
+	products := l.products()
+	if products != "" {
+		products = " (matrix products: " + products + ")"
 	}
 	fmt.Fprintf(l.Out, "run     %s of %s tokens on %s into %s%s\n", inWords(l.Train.Steps, "step"), metrics.Count(float64(perStep)), device, l.Dir, products)
 	if resumed {
 		fmt.Fprintf(l.Out, "resumed from step %d of %d (%s)\n", l.state.Step, l.Train.Steps, l.newest)
 	}
+}
+
+// products is who multiplies matrices, "" where there is one way to.
+func (l *loop) products() string {
+	if m, ok := l.be.(kernels.Multiplier); ok {
+		return m.Multiplies()
+	}
+	return ""
+}
+
+// noteProducts keeps in the state who multiplies matrices from here on, and warns where that was someone else before.
+func (l *loop) noteProducts() {
+	before, now := l.state.Products, l.products()
+	if before != "" && now != "" && before != now {
+		fmt.Fprintf(l.Out, "warning: matrix products up to step %d were those of %s, from here on they are those of %s: sums differ in their last bits, so the run will not be what it "+
+			"would have been uninterrupted (--set kernels.matmul=%s goes on as before)\n", l.state.Step, before, now, before)
+	}
+	l.state.Products = now
 }
 
 // report records and shows one update.

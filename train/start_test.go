@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prenorm/data/token"
+	"prenorm/kernels"
 	"prenorm/kernels/cpu"
 	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
@@ -22,6 +23,10 @@ func finish(t *testing.T, j Job) (string, error) {
 	t.Helper()
 	be := cpu.New(2)
 	defer be.Close()
+	return finishOn(be, j)
+}
+
+func finishOn(be kernels.Backend, j Job) (string, error) {
 	var out bytes.Buffer
 	j.Out = &out
 	_, err := Run(context.Background(), be, j)
@@ -230,5 +235,40 @@ func TestSecondsGoOn(t *testing.T) {
 			}
 			last = r.Seconds
 		}
+	}
+}
+
+// multiplying is a backend that says who multiplies matrices.
+type multiplying struct {
+	kernels.Backend
+	by string
+}
+
+func (m multiplying) Multiplies() string { return m.by }
+
+// TestOtherProducts goes on with a run whose matrix products come from elsewhere than before, there and back, and wants a warning with the
+// remedy each time they change, and only then.
+func TestOtherProducts(t *testing.T) {
+	be := cpu.New(1)
+	defer be.Close()
+	j, last := tinyJob(t), ""
+	for _, by := range []string{"cublas", "cublas", "own", "own", "cublas", ""} {
+		on := kernels.Backend(multiplying{be, by})
+		if by == "" {
+			on = be
+		}
+		out, err := finishOn(on, j)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		warned := strings.Count(out, "warning: matrix products")
+		if changed := last != "" && by != "" && last != by; !changed && warned != 0 || changed && warned != 1 {
+			t.Errorf("%q after %q: %d warnings\n%s", by, last, warned, out)
+		}
+		if words := fmt.Sprintf("of %s, from here on they are those of %s: ", last, by); warned == 1 && (!strings.Contains(out, words) || !strings.Contains(out, "kernels.matmul="+last)) {
+			t.Errorf("no %q in\n%s", words, out)
+		}
+		last = by
+		j.Train.Steps++
 	}
 }

@@ -10,11 +10,10 @@ __device__ __forceinline__ void attention(float *__restrict__ y, float *__restri
 	__shared__ float qs[L::Tile][L::Pitch], ks[L::Tile][L::Pitch], vs[L::Tile][L::Pitch], ps[L::Tile][L::Tile + 1];
 	const int head = blockIdx.y, kv = head / (p.heads / p.kv_heads), base = blockIdx.z * p.t, first = blockIdx.x * L::Tile;
 	const int lane = threadIdx.x % 8, own = threadIdx.x / 8 * L::Rows, width = p.heads * p.dim, kv_width = p.kv_heads * p.dim;
-	const float inf = __int_as_float(0x7f800000);
 	float acc[L::Rows][L::Each], top[L::Rows], sum[L::Rows];
 	zero(acc);
 #pragma unroll
-	for (int r = 0; r < L::Rows; r++) top[r] = -inf, sum[r] = 0.f;
+	for (int r = 0; r < L::Rows; r++) top[r] = LOWEST, sum[r] = 0.f;
 	load_tile<D>(qs, q, base, first, p.t, width, head * p.dim, p.dim);
 	for (int at = first_seen<L::Tile>(p, first); at < min(p.t, first + L::Tile); at += L::Tile) {
 		__syncthreads(); // the tile before is done with

@@ -5,6 +5,7 @@ package cuda
 import (
 	_ "embed" // the PTX files
 	"fmt"
+	"slices"
 
 	"prenorm/kernels"
 )
@@ -37,8 +38,14 @@ type attentionShape struct{ size, tile, threads int }
 // largestHead is the largest head dimension of the kernels.
 const largestHead = 256
 
-func shapeOf(c kernels.Call, dim int) (attentionShape, error) {
+// mostBlocks is the most blocks of a grid in its second and in its third dimension; in the first 2^31-1 fit. A variable, so that a test can cut
+// small problems.
+var mostBlocks = 1<<16 - 1
+
+func shapeOf(c kernels.Call, heads, dim int) (attentionShape, error) {
 	switch {
+	case heads > mostBlocks:
+		return attentionShape{}, fmt.Errorf("%s: %d heads, a grid of the cuda backend has at most %d blocks in this dimension (lower model.heads)", c.Kernel(), heads, mostBlocks)
 	case dim <= 32:
 		return attentionShape{32, 32, 128}, nil
 	case dim <= 64:
@@ -52,7 +59,7 @@ func shapeOf(c kernels.Call, dim int) (attentionShape, error) {
 }
 
 func planAttention(c kernels.Attention, _ kernels.Args, _ *scratch) (attentionShape, error) {
-	return shapeOf(c, c.HeadDim)
+	return shapeOf(c, c.Heads, c.HeadDim)
 }
 
 // attributes are the arguments that the attention kernels end with.
@@ -60,8 +67,24 @@ func attributes(c kernels.Attention, documents uintptr) []any {
 	return []any{documents, c.Heads, c.KVHeads, c.HeadDim, c.T, c.Window, float32(c.Scale), float32(c.Softcap)}
 }
 
+// grids cuts a call's sequences into runs that have a block of a grid's last dimension each, and calls add for every run.
+func grids(t int, a kernels.Args, add func(a kernels.Args)) {
+	rows, most := a.In[0].Dim(0), mostBlocks*t
+	for first := 0; first < rows; first += most {
+		part := func(views []kernels.View) []kernels.View {
+			parts := slices.Clone(views)
+			for i, v := range parts {
+				parts[i] = rowsFrom(v, first)
+				parts[i].Shape = append([]int{min(most, rows-first)}, v.Shape[1:]...)
+			}
+			return parts
+		}
+		add(kernels.Args{Out: part(a.Out), Aux: part(a.Aux), In: part(a.In), Saved: part(a.Saved)})
+	}
+}
+
 func bindAttention(b *builder, c kernels.Attention, a kernels.Args, s attentionShape) {
-	b.attention(c, s, a, a.Out[0].Dev, optional(a.Aux, 0), optional(a.In, 3))
+	grids(c.T, a, func(a kernels.Args) { b.attention(c, s, a, a.Out[0].Dev, optional(a.Aux, 0), optional(a.In, 3)) })
 }
 
 // attention adds the forward kernel; y and lse may be 0.
@@ -81,10 +104,10 @@ type attentionGradPlan struct {
 }
 
 func planAttentionGrad(c kernels.AttentionGrad, a kernels.Args, s *scratch) (p attentionGradPlan, err error) {
-	if p.attentionShape, err = shapeOf(c, c.HeadDim); err != nil {
+	if p.attentionShape, err = shapeOf(c, c.Heads, c.HeadDim); err != nil {
 		return p, err
 	}
-	n := a.In[0].Dim(0) * c.Heads
+	n := min(a.In[0].Dim(0), mostBlocks*c.T) * c.Heads
 	p.dots = s.f32(n)
 	if len(a.Saved) == 0 {
 		p.lse = s.f32(n)
@@ -92,8 +115,13 @@ func planAttentionGrad(c kernels.AttentionGrad, a kernels.Args, s *scratch) (p a
 	return p, nil
 }
 
-func bindAttentionGrad(b *builder, call kernels.AttentionGrad, a kernels.Args, p attentionGradPlan) {
-	c, documents, lse := kernels.Attention(call), optional(a.In, 5), p.lse
+// bindAttentionGrad lets the runs of sequences take turns in the workspace.
+func bindAttentionGrad(b *builder, c kernels.AttentionGrad, a kernels.Args, p attentionGradPlan) {
+	grids(c.T, a, func(a kernels.Args) { b.attentionGrad(kernels.Attention(c), a, p) })
+}
+
+func (b *builder) attentionGrad(c kernels.Attention, a kernels.Args, p attentionGradPlan) {
+	documents, lse := optional(a.In, 5), p.lse
 	if len(a.Saved) > 0 {
 		lse = a.Saved[0].Dev
 	} else {
@@ -125,7 +153,7 @@ func planCached(c kernels.CachedAttention, a kernels.Args, s *scratch) (p cached
 	if p.count = min(ceil(c.Context, cachedKeys), mostParts); p.count > 1 {
 		p.parts = s.f32(a.In[0].Dim(0) * c.Heads * p.count * (c.HeadDim + 2))
 	}
-	_, err = shapeOf(c, c.HeadDim)
+	_, err = shapeOf(c, c.Heads, c.HeadDim)
 	return p, err
 }
 

@@ -111,7 +111,7 @@ func (p *product) ask() request {
 // gemm enqueues a product.
 func (l *blas) gemm(r *request) error {
 	if status := C.prenorm_blas_gemm(l.handle, r); status != 0 {
-		return fmt.Errorf("cublasGemmEx: status %d", int(status))
+		return fmt.Errorf("cublasGemmEx: status %d (set kernels.matmul: own to multiply without cuBLAS)", int(status))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 #include "common.cuh"
 
 #define WARPS 4
+#define NONE __int_as_float(0xff800000)
 #define KEYS 4 // that a warp takes at once, so that their loads overlap
 
 // Cache is the shape of a call. position is read on the device.
@@ -12,7 +13,8 @@ struct Cache {
 	float scale, softcap;
 };
 
-// Partial is a softmax over some keys: the largest score, the sum of weights relative to it, and the weighted sum of values.
+// Partial is a softmax over some keys: the largest score, the sum of weights relative to it, and the weighted sum of values. The largest score
+// is NONE as long as there are no keys, and LOWEST at least from then on.
 template <int E> struct Partial {
 	float top, sum, acc[E];
 };
@@ -21,7 +23,7 @@ template <int E> struct Partial {
 template <int E>
 __device__ __forceinline__ void take(Partial<E> &s, const float (&own)[E], const float *__restrict__ k, const float *__restrict__ v, ll width, int j, int end, int lane,
                                      const Cache &c) {
-	float score[KEYS], value[KEYS][E], high = s.top;
+	float score[KEYS], value[KEYS][E], high = fmaxf(s.top, LOWEST);
 #pragma unroll
 	for (int u = 0; u < KEYS; u++) {
 		const bool some = j + u < end;
@@ -73,7 +75,7 @@ __device__ __forceinline__ void attend(float *__restrict__ y, float *__restrict_
 	const ll query = ((ll)row * c.heads + head) * c.dim, width = (ll)c.kv_heads * c.dim, cache = (ll)(row / c.t) * c.context * width + kv * c.dim + lane;
 	Partial<E> s;
 	float own[E];
-	s.top = -__int_as_float(0x7f800000), s.sum = 0.f;
+	s.top = NONE, s.sum = 0.f;
 #pragma unroll
 	for (int e = 0; e < E; e++) {
 		own[e] = lane + 32 * e < c.dim ? q[query + lane + 32 * e] : 0.f;
@@ -101,7 +103,7 @@ __device__ __forceinline__ void attend(float *__restrict__ y, float *__restrict_
 		if (gridDim.z > 1)
 			part[d] = out;
 		else
-			y[query + d] = total == 0.f ? 0.f : out / total;
+			y[query + d] = high == NONE ? 0.f : out / total;
 	}
 }
 
@@ -116,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(128) cached_join(float *__restrict_
 	for (int d = threadIdx.x; d < dim; d += 128) {
 		float out = 0.f;
 		for (int s = 0; s < n; s++) out += share(part[s * (dim + 2) + dim], part[s * (dim + 2) + dim + 1], high) * part[s * (dim + 2) + d];
-		y[pair * dim + d] = total == 0.f ? 0.f : out / total;
+		y[pair * dim + d] = high == NONE ? 0.f : out / total;
 	}
 }
 

@@ -10,6 +10,9 @@ typedef long long ll;
 
 #define FULL 0xffffffffu
 
+// LOWEST is where the largest score of a softmax starts. It is not minus infinity, whose difference from a score of minus infinity is no number.
+#define LOWEST -3.402823466e38f
+
 // bf16 is the bits of a bfloat16: the upper half of a float.
 typedef unsigned short bf16;
 

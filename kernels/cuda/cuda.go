@@ -60,7 +60,7 @@ func (b *Backend) Name() string { return "cuda" }
 func (b *Backend) Device() string { return b.device.name }
 
 // Allocated is the number of bytes that arenas hold at this time. The backend itself holds 8 KiB
-// more, and cuBLAS what it takes.
+// more for every 1024 kinds of range checks, and cuBLAS what it takes.
 func (b *Backend) Allocated() int { return int(b.allocated.Load()) }
 
 // Sync implements [kernels.Backend].

@@ -115,11 +115,27 @@ type step struct {
 func inOrder(steps []step) error {
 	for _, s := range steps {
 		if err := s.call(); err != nil {
-			return fmt.Errorf("cuda: %s: %w", s.name, err)
+			return fmt.Errorf("cuda: %s: %w%s", s.name, err, remedy(err))
 		}
 	}
 	return nil
 }
+
+// remedy is what to do about an error of the driver that means a GPU that is taken, hidden or missing, in parentheses, or "".
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, cu.OutOfMemory):
+		return " (the GPU has no room for this program, so how much is free is not known: nvidia-smi shows what else uses it; stop that, or name another GPU in CUDA_VISIBLE_DEVICES)"
+	case errors.Is(err, cu.NoDevice), errors.Is(err, cu.InvalidDevice):
+		return " (" + noGPU + ")"
+	case errors.Is(err, cu.NotSupported):
+		return " (the driver lacks this function or does not support it on this GPU: nvidia-smi names the driver; update it, or use the device cpu)"
+	}
+	return ""
+}
+
+// noGPU is what to do where the driver shows no GPU.
+const noGPU = "nvidia-smi -L lists the GPUs; CUDA_VISIBLE_DEVICES, where it is set, must name one of them; or use the device cpu"
 
 // start makes the context, the streams, the events and the staging buffers.
 func (d *device) start() error {
@@ -173,7 +189,7 @@ var errClosed = errors.New("cuda: the backend is closed")
 
 // sync waits for all that was launched and copied, and returns what went wrong since it was called last.
 func (d *device) sync() error {
-	d.faults.fetch(d.compute)
+	unfetched := d.faults.fetch(d.compute)
 	err := d.compute.Synchronize()
 	if err == nil {
 		err = d.copies.Synchronize()
@@ -181,8 +197,10 @@ func (d *device) sync() error {
 	if err != nil {
 		return d.blame(err)
 	}
-	err = errors.Join(d.failed, d.faults.report(d.compute))
-	d.failed = nil
+	err = errors.Join(d.failed, unfetched)
+	if d.failed = nil; unfetched == nil {
+		err = errors.Join(err, d.faults.report(d.compute))
+	}
 	return err
 }
 

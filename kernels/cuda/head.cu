@@ -3,8 +3,7 @@
 // nothing else is rounded.
 #include "common.cuh"
 
-// Softmax is the largest of some numbers and the sum of e to the power of their differences from it, kept in one pass. It starts at the lowest
-// float, not at minus infinity, whose difference from itself is no number.
+// Softmax is the largest of some numbers and the sum of e to the power of their differences from it, kept in one pass.
 struct Softmax {
 	float top, sum;
 
@@ -31,7 +30,7 @@ __device__ __forceinline__ void store(bf16 *at, float4 v) { *(uint2 *)at = make_
 // log_sum_exp is that of a row's capped logits. The row is aligned to quads.
 __device__ __forceinline__ float log_sum_exp(const float *z, int vocab, float softcap) {
 	const int quads = vocab / 4, rest = 4 * quads + threadIdx.x;
-	Softmax own = {-3.402823466e38f, 0.f};
+	Softmax own = {LOWEST, 0.f};
 	for (int q = threadIdx.x; q < quads; q += 256) own.add(capped(((const float4 *)z)[q], softcap));
 	if (rest < vocab) own.add(capped(z[rest], softcap));
 	const float top = block_max<256>(own.top);
@@ -78,12 +77,14 @@ __device__ __forceinline__ void head_rows(const float *logits, G *gradient, floa
 	if (rest < vocab) g[rest] = narrow<G>(slope(capped(z[rest], softcap), lse, rest == target, softcap, scale));
 }
 
-// head_counted is y = x [rows, columns], and zeros where the row's target is ignored: such a row counts for nothing, whatever it holds. One
-// block a row.
-template <class T> __device__ __forceinline__ void head_counted(T *__restrict__ y, const T *__restrict__ x, const int *__restrict__ targets, int columns) {
+// head_counted is y = x [rows, columns], and zeros where the row's target is ignored: such a row counts for nothing, whatever it holds. In dx,
+// whose rows are some pairs of bytes long, it makes the ignored rows zero: their product with W is none where W is not finite. One block a row.
+template <class T>
+__device__ __forceinline__ void head_counted(T *__restrict__ y, unsigned short *__restrict__ dx, const T *__restrict__ x, const int *__restrict__ targets, int columns, int pairs) {
 	constexpr int Piece = 16 / sizeof(T);
 	const ll row = (ll)blockIdx.x * columns;
 	const bool counts = targets[blockIdx.x] >= 0;
+	for (int i = threadIdx.x; !counts && i < pairs; i += blockDim.x) dx[(ll)blockIdx.x * pairs + i] = 0;
 	if ((((u64)x | (u64)y) & 15) == 0 && columns % Piece == 0) {
 		for (int i = threadIdx.x; i < columns / Piece; i += blockDim.x)
 			((uint4 *)(y + row))[i] = counts ? ((const uint4 *)(x + row))[i] : make_uint4(0, 0, 0, 0);
@@ -98,8 +99,9 @@ template <class T> __device__ __forceinline__ void head_counted(T *__restrict__ 
 	                     const float *dloss, u64 *bad, int first, int vocab, int ld, int pitch, float softcap) {                           \
 		head_rows<T>(logits, gradient, row_loss, targets, normaliser, dloss, bad, first, vocab, ld, pitch, softcap);                    \
 	}                                                                                                                                       \
-	extern "C" __global__ void __launch_bounds__(128) head_counted_##type(T *y, const T *x, const int *targets, int columns) {             \
-		head_counted<T>(y, x, targets, columns);                                                                                        \
+	extern "C" __global__ void __launch_bounds__(128)                                                                                       \
+	    head_counted_##type(T *y, unsigned short *dx, const T *x, const int *targets, int columns, int pairs) {                             \
+		head_counted<T>(y, dx, x, targets, columns, pairs);                                                                             \
 	}
 HEAD(f32, float)
 HEAD(bf16, bf16)

@@ -96,14 +96,14 @@ func (p headPlan) dw(a kernels.Args, first, rows int) *product {
 	return c
 }
 
-// rowsFrom is a matrix from one of its rows on.
+// rowsFrom is a matrix, or a vector, from one of its rows on.
 func rowsFrom(v kernels.View, first int) kernels.View {
-	v.Dev += uintptr(first * v.Dim(1) * v.DType.Size())
+	v.Dev += uintptr(first * (v.Len() / max(1, v.Dim(0))) * v.DType.Size())
 	return v
 }
 
-// headChunks adds, for each chunk of rows: the logits; the rows' losses; and for the gradient, the logits' own gradient, the rows of dx, and
-// what the chunk adds to dW.
+// headChunks adds, for each chunk of rows: the logits; the rows' losses; and for the gradient, the logits' own gradient, the rows of dx, those
+// of x that count, and what the chunk adds to dW.
 func (b *builder) headChunks(a kernels.Args, p headPlan, softcap float64, gradient bool) {
 	suffix, dloss := "_"+a.In[0].DType.String(), uintptr(0)
 	if gradient {
@@ -116,7 +116,8 @@ func (b *builder) headChunks(a kernels.Args, p headPlan, softcap float64, gradie
 		b.rows(heads, "head_rows"+suffix, rows, 256, p.logits, p.gradient, p.rowsLoss, a.In[2], a.In[3], dloss, bad, first, p.vocab, p.ld, p.pitch, float32(softcap))
 		if gradient {
 			b.multiply(p.dx(a, first, rows))
-			b.rows(heads, "head_counted"+suffix, rows, 128, p.counted, rowsFrom(a.In[0], first), a.In[2].Dev+uintptr(4*first), p.columns)
+			dx := rowsFrom(a.Out[0], first)
+			b.rows(heads, "head_counted"+suffix, rows, 128, p.counted, dx, rowsFrom(a.In[0], first), rowsFrom(a.In[2], first), p.columns, p.columns*dx.DType.Size()/2)
 			b.multiply(p.dw(a, first, rows))
 		}
 		if rows == 0 {

@@ -3,7 +3,9 @@
 package cuda
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"prenorm/kernels"
@@ -39,6 +41,45 @@ func TestHeadChunksBF16(t *testing.T) {
 				loss = l
 			} else if l != loss {
 				t.Errorf("chunks of %d logits give the loss %g, all at once %g", elements, l, loss)
+			}
+		}
+	}
+}
+
+// TestIgnoredRows wants rows whose target is ignored to have the gradient zero and to add zero to that of W, whatever x and W hold there, by our
+// products and by cuBLAS's, in chunks and at once.
+func TestIgnoredRows(t *testing.T) {
+	defer func(old int) { headElements = old }(headElements)
+	const n, width, vocab = 33, 12, 70
+	for _, products := range []string{"own", "cublas"} {
+		if products == "cublas" {
+			needBLAS(t)
+		}
+		b := openedIn(t, kernels.PrecisionBF16, products)
+		r := rand.New(rand.NewPCG(47, 48))
+		x, w, targets := random(r, n, width), random(r, vocab, width), below(r, n, vocab)
+		w.F32()[0], w.F32()[40*width+width-1] = float32(math.NaN()), float32(math.Inf(-1))
+		for i := range n / 3 {
+			targets.I32()[3*i] = -1
+			x.F32()[3*i*width+i] = float32(math.Inf(1))
+		}
+		none := kernels.HostView(slices.Repeat([]int32{-100}, n), n)
+		rest := []kernels.View{scalar(n), kernels.HostView([]float32{0.5})}
+		for _, elements := range []int{headElements, 7 * vocab} {
+			headElements = elements
+			for _, in := range [][]kernels.View{{x, w}, {halves(x), halves(w)}} {
+				for _, out := range []kernels.DType{kernels.F32, in[0].DType} {
+					got := widened(runHead(t, b, kernels.LinearCrossEntropyGrad{}, out, append(append(in, targets), rest...)...)[0]).F32()
+					for i, v := range got {
+						if i/width%3 == 0 && i/width < n/3*3 && v != 0 {
+							t.Fatalf("%s, %v <- %v, %d logits: dx[%d, %d] = %g", products, out, in[0].DType, elements, i/width, i%width, v)
+						}
+					}
+					all := runHead(t, b, kernels.LinearCrossEntropyGrad{}, out, append(append(in, none), rest...)...)
+					if i := slices.IndexFunc(all[1].F32(), func(v float32) bool { return v != 0 }); i >= 0 || all[2].F32()[0] != 0 {
+						t.Fatalf("%s, %v <- %v, %d logits: with no target dW[%d] and the loss are not 0", products, out, in[0].DType, elements, i)
+					}
+				}
 			}
 		}
 	}

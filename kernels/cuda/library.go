@@ -25,7 +25,7 @@ func available() error {
 	case status < 0:
 		return fmt.Errorf("cuda: %w: %s (install it, name its libcuda.so.1 in PRENORM_LIBCUDA, or use the device cpu)", kernels.ErrNoDriver, C.GoString(text))
 	case status != 0:
-		return fmt.Errorf("cuda: the NVIDIA driver found no usable GPU: cuInit returns error %d (see nvidia-smi, or use the device cpu)", int(status))
+		return fmt.Errorf("cuda: the NVIDIA driver found no usable GPU: cuInit returns error %d (%s)", int(status), noGPU)
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func allowShared(f cu.Function, bytes int) error {
 func hostAlloc(bytes int) ([]byte, error) {
 	var p unsafe.Pointer
 	if r := C.cuMemHostAlloc(&p, C.size_t(bytes), 0); r != 0 {
-		return nil, fmt.Errorf("cuda: cuMemHostAlloc of %d bytes: error %d", bytes, int(r))
+		return nil, fmt.Errorf("cuda: cuMemHostAlloc of %d bytes: error %d (the host has too little memory that can be locked: see ulimit -l and what else uses its memory)", bytes, int(r))
 	}
 	return unsafe.Slice((*byte)(p), bytes), nil
 }

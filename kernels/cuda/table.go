@@ -63,7 +63,11 @@ func (b *builder) bad(what string, limit int, rest string) uintptr {
 
 // fault is the address at which kernels of this call report a kind of fault.
 func (b *builder) fault(k faultKind) uintptr {
-	at, err := b.device.faults.word(k)
+	var at uintptr
+	err := b.device.do(func() (err error) {
+		at, err = b.device.faults.word(k, b.device.compute)
+		return err
+	})
 	if b.err == nil {
 		b.err = err
 	}

@@ -132,6 +132,43 @@ func hidden(g *generator, add func(name string, s attentionShape, in []tensor, i
 	}
 }
 
+// lost are shapes in which the scores of some keys are minus infinity for every row that sees them: of whole tiles that come first, of tiles
+// between others, and of single keys. Such keys weigh nothing. A row that sees no other has no result: NaN.
+func lost(g *generator, add func(name string, s attentionShape, in []tensor, infinite bool)) {
+	for _, c := range []struct {
+		attentionShape
+		keys func(j int) bool
+		name string
+	}{
+		{attentionShape{b: 1, t: 140, heads: 2, kv: 1, d: 8}, func(j int) bool { return j < 64 }, "the first 64 keys"},
+		{attentionShape{b: 1, t: 140, heads: 2, kv: 1, d: 8}, func(j int) bool { return j/64 == 1 }, "keys 64 to 127"},
+		{attentionShape{b: 2, t: 140, heads: 1, kv: 1, d: 40, window: 20}, func(j int) bool { return j/32 == 1 || j/64 == 1 }, "keys 32 to 127"},
+		{attentionShape{b: 1, t: 70, heads: 1, kv: 1, d: 72}, func(j int) bool { return j < 32 }, "the first 32 keys"},
+		{attentionShape{b: 1, t: 50, heads: 1, kv: 1, d: 136, documents: "runs"}, func(j int) bool { return j/8%2 == 0 }, "every other 8 keys"},
+		{attentionShape{b: 1, t: 33, heads: 2, kv: 2, d: 5}, func(j int) bool { return j%2 == 0 }, "every other key"},
+		{attentionShape{b: 1, t: 33, heads: 2, kv: 2, d: 5, softcap: 3}, func(j int) bool { return j%2 == 0 }, "before the cap, every other key"},
+		{attentionShape{b: 2, t: 9, heads: 2, kv: 1, d: 8}, func(int) bool { return true }, "all keys"},
+	} {
+		in := c.inputs(g, 1)
+		in[0], in[1] = lose(g, in[0], in[1], c.d, func(row int) bool { return c.keys(row % c.t) })
+		add(" scores of -Inf: "+c.name, c.attentionShape, in, true)
+	}
+}
+
+// lose makes the first element of every query and head of q positive, and that of the keys of some rows of k minus infinite.
+func lose(g *generator, q, k tensor, dim int, keys func(row int) bool) (queries, lost tensor) {
+	q, k = q.with(0), k.with(0)
+	for i := 0; i < len(q.floats); i += dim {
+		q.floats[i] = g.round(0.5 + math.Abs(q.floats[i]))
+	}
+	for i := 0; i < len(k.floats); i += dim {
+		if keys(i / k.shape[1]) {
+			k.floats[i] = math.Inf(-1)
+		}
+	}
+	return q, k
+}
+
 func attentionCases(g *generator) []testCase {
 	var all []testCase
 	add := func(name string, s attentionShape, in []tensor, infinite bool) {
@@ -141,6 +178,7 @@ func attentionCases(g *generator) []testCase {
 	}
 	extremes(g, add)
 	hidden(g, add)
+	lost(g, add)
 	for _, s := range attentionShapes {
 		add("", s, s.inputs(g, 1.5), false)
 	}
@@ -169,6 +207,7 @@ func attentionGradCases(g *generator) []testCase {
 	}
 	extremes(g, add)
 	hidden(g, add)
+	lost(g, add)
 	// A NaN in the gradient of a sequence's last row reaches every key that it sees.
 	s := attentionShape{b: 2, t: 9, heads: 2, kv: 1, d: 8}
 	add(" NaN in dy", s, s.inputs(g, 1), false)
@@ -228,6 +267,24 @@ func cachedAttentionCases(g *generator) []testCase {
 	nan := cachedShape{b: 2, t: 2, context: 9, heads: 2, kv: 1, d: 8, position: 4}.test(g)
 	nan.name, nan.in[0] = "NaN in a query", nan.in[0].with(math.NaN(), 16+9)
 	all = append(all, nan)
+	for _, s := range []struct {
+		cachedShape
+		keys func(j int) bool
+		name string
+	}{
+		{cachedShape{b: 2, t: 2, context: 9, heads: 2, kv: 1, d: 8, position: 7}, func(j int) bool { return j < 4 }, "the first 4 keys"},
+		{cachedShape{b: 1, t: 2, context: 140, heads: 2, kv: 2, d: 8, position: 120}, func(j int) bool { return j < 16 || j/16 == 3 }, "keys 0 to 15 and 48 to 63"},
+		{cachedShape{b: 1, t: 2, context: 600, heads: 2, kv: 1, d: 8, position: 598}, func(j int) bool { return j < 300 }, "the first 300 keys"},
+		{cachedShape{b: 1, t: 2, context: 600, heads: 2, kv: 1, d: 72, position: 590}, func(j int) bool { return j/200 == 1 }, "keys 200 to 399"},
+		{cachedShape{b: 1, t: 20, context: 600, heads: 1, kv: 1, d: 8, position: 100, window: 9}, func(j int) bool { return j < 115 }, "keys 0 to 114"},
+		{cachedShape{b: 1, t: 2, context: 9, heads: 1, kv: 1, d: 8, position: 5}, func(int) bool { return true }, "all keys"},
+		{cachedShape{b: 1, t: 3, context: 600, heads: 1, kv: 1, d: 8, position: 599, window: 2}, func(int) bool { return true }, "all keys, and the last row sees none"},
+	} {
+		c := s.test(g)
+		c.name, c.infinite = "scores of -Inf: "+s.name, true
+		c.in[0], c.in[1] = lose(g, c.in[0], c.in[1], s.d, func(row int) bool { return s.keys(row % s.context) })
+		all = append(all, c)
+	}
 	for _, context := range []int{9, 900} {
 		for _, bad := range []int{-1, context} {
 			c := cachedShape{b: 1, t: 2, context: context, heads: 1, kv: 1, d: 4, position: bad}.test(g)

@@ -84,15 +84,35 @@ func headCases(g *generator) []testCase {
 		t.name, t.in[at] = fmt.Sprint("NaN in input ", at), t.in[at].with(math.NaN(), 17)
 		all = append(all, t)
 	}
-	// A row whose target is ignored does not count, whatever it holds.
+	all = append(all, ignoredCases(g)...)
 	t := headTest(g, 9, 8, 21, 0, 1, 0)
-	t.in[2].ints[2] = -100
-	t.name, t.in[0] = "NaN in an ignored row", t.in[0].with(math.NaN(), 2*8+1)
-	all = append(all, t)
-	t = headTest(g, 9, 8, 21, 0, 1, 0)
 	t.name, t.in[2].ints[4], t.fails = "target 21", 21, []string{"21", "4"}
 	all = append(all, t)
 	return append(all, headTest(g, 70, 40, 300, 4, 2, 0.2))
+}
+
+// ignoredCases hold what is not finite in W and in rows whose target is ignored: these have the gradient zero, and add zero to that of W.
+func ignoredCases(g *generator) (all []testCase) {
+	for _, value := range []float64{math.NaN(), math.Inf(1)} {
+		for _, ignored := range []float64{0.4, 1} {
+			t := headTest(g, 9, 8, 21, 0, 1, ignored)
+			t.in[2].ints[0] = -1 // of row 0, whatever the others are
+			t.name += fmt.Sprintf(", %g in W and in ignored rows", value)
+			t.in[1] = t.in[1].with(value, 3, 17, 20*8+7)
+			for row, target := range t.in[2].ints {
+				if target < 0 {
+					t.in[0] = t.in[0].with(value, row*8+row%8)
+				}
+			}
+			t.rounding, t.infinite = 0, math.IsInf(value, 0)
+			all = append(all, t)
+		}
+		t := headTest(g, 9, 8, 21, 0, 1, 0)
+		t.in[2].ints[3] = -100
+		t.name, t.in[0] = fmt.Sprintf("%g in an ignored row", value), t.in[0].with(value, 3*8+2)
+		all = append(all, t)
+	}
+	return all
 }
 
 func headGradCases(g *generator) []testCase {

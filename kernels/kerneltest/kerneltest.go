@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// F64: the backend computes in float64 too.
 	F64 bool
-	// Narrow: the backend takes BF16 views where [kernels.Types] allows them.
+	// Narrow: the backend takes BF16 views where [kernels.TypesOf] allows them.
 	Narrow bool
 	// Workers opens the backend with n workers, for a backend whose results must not depend on them. nil = it has none.
 	Workers func(n int) (kernels.Backend, error)
