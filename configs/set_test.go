@@ -129,6 +129,26 @@ func TestWarnings(t *testing.T) {
 			"run.yaml:2: train.optimizer.betas: is not used with optimizer kind sgd",
 			"run.yaml:3: data.tokenizer.vocab: is not used with a tokenizer that is not trained",
 		}},
+		{"model:\n  norm: {placement: post}\ntrain:\n  schedule: {warmup: 0}\n", nil, []string{
+			"run.yaml:4: train.schedule.warmup: 0, and placement post is known to stay at the unigram loss without a warm-up (-1 takes a usual one)",
+		}},
+		{"model:\n  norm: {placement: post}\ntrain:\n  schedule: {warmup: 1}\n", nil, nil},
+		{"model:\n  norm: {placement: post}\n", nil, nil},
+		{"model:\n  norm: {placement: mix}\ntrain:\n  schedule: {warmup: 0}\n", nil, []string{
+			"run.yaml:4: train.schedule.warmup: 0, and placement mix is known to stay at the unigram loss without a warm-up (-1 takes a usual one)",
+		}},
+		{"model:\n  norm: {placement: pre}\ntrain:\n  schedule: {warmup: 0}\n", nil, nil},
+		{"model:\n  norm: {kind: batchnorm}\n", nil, []string{
+			"run.yaml:2: model.norm.kind: batchnorm is for demonstration only: in training its statistics mix positions and sequences, so every row sees what " +
+				"comes after it, and losses there are not those of evaluation and sampling, which use running averages",
+		}},
+		{"model:\n  norm: {placement: post}\n  init: {kind: fan_in, residual: scaled}\n", nil, []string{
+			"run.yaml:3: model.init.kind: fan_in, and placement post was made for xavier (auto follows the placement)",
+			"run.yaml:3: model.init.residual: scaled, and placement post was made for plain (auto follows the placement)",
+		}},
+		{"model:\n  norm: {placement: lns}\n  init: {kind: gpt2, residual: scaled}\n", nil, []string{
+			"run.yaml:3: model.init.residual: scaled, and placement lns was made for plain (auto follows the placement)",
+		}},
 	} {
 		l, err := Parse("run.yaml", []byte(c.src), c.sets)
 		if err != nil {

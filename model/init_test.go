@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -68,6 +69,64 @@ func TestInitTable(t *testing.T) {
 	c.Norm.UnitOffset = true
 	if p := table(t, c)["norm.weight"]; p.Role != graph.UnitGain || p.Mean != 0 || p.Std != 0 {
 		t.Errorf("a gain that is used as 1 + w starts as %+v", p)
+	}
+}
+
+// TestPlacementsOwnStart holds the standard deviations that a placement gives by itself against its paper's, worked out by hand for 8 blocks of
+// width 64 with an MLP of 160 columns and 2 of 4 heads for keys: those of queries, values and the two matrices that write to the stream, as factors
+// on the base, which is 1/sqrt(fan_in) or sqrt(2/(fan_in+fan_out)).
+func TestPlacementsOwnStart(t *testing.T) {
+	one, scaled := [4]float64{1, 1, 1, 1}, [4]float64{1, 1, 0.25, 0.25} // 1/sqrt(2·8)
+	branches := func(f float64) [4]float64 { return [4]float64{1, f, f, f} }
+	names := [4]string{"layers.5.self_attn.q_proj.weight", "layers.5.self_attn.v_proj.weight", "layers.5.self_attn.o_proj.weight", "layers.5.mlp.down_proj.weight"}
+	fanIn := [4]float64{1. / 8, 1. / 8, 1. / 8, 1 / math.Sqrt(160)}
+	xavier := [4]float64{math.Sqrt(2. / 128), math.Sqrt(2. / 96), math.Sqrt(2. / 128), math.Sqrt(2. / 224)}
+	want := map[string]struct{ base, factor [4]float64 }{
+		"pre": {fanIn, scaled}, "sandwich": {fanIn, scaled}, "hybrid": {fanIn, scaled}, "none": {fanIn, scaled},
+		"peri": {fanIn, one}, "olmo2": {fanIn, one}, "mix": {fanIn, one}, "lns": {fanIn, one}, "keel": {fanIn, one}, "layerscale": {fanIn, one}, "rezero": {fanIn, one},
+		"post": {xavier, one}, "residual": {xavier, one}, "noskip": {xavier, one},
+		"deepnorm": {xavier, branches(math.Pow(64, -0.25))}, "b2t": {xavier, branches(1 / math.Sqrt(8))}, "subln": {xavier, branches(math.Sqrt(math.Log(16)))},
+	}
+	if len(want) != len(Placements()) {
+		t.Errorf("%d placements of %d", len(want), len(Placements()))
+	}
+	for placement, w := range want {
+		rows := table(t, initModel().WithPlacement(placement))
+		for i, name := range names {
+			if got, std := rows[name].Std, w.base[i]*w.factor[i]; math.Abs(got-std) > 1e-15 {
+				t.Errorf("%s: %s starts with deviation %.4f, want %.4f", placement, name, got, std)
+			}
+		}
+	}
+	gates := map[string]map[string]float64{"layerscale": {"layers.5.attn_scale": 0.1, "layers.5.mlp_scale": 0.1}, "rezero": {"layers.5.attn_gate": 0, "layers.5.mlp_gate": 0}}
+	for placement, gates := range gates {
+		rows := table(t, initModel().WithPlacement(placement))
+		for name, mean := range gates {
+			if p, ok := rows[name]; !ok || p.Mean != mean || p.Std != 0 {
+				t.Errorf("%s: %s starts as %+v, want %g", placement, name, p, mean)
+			}
+		}
+	}
+}
+
+// TestHybridNormsHeads wants hybrid to norm queries, keys and values head by head, and olmo2 to have norms on the branches' outputs alone.
+func TestHybridNormsHeads(t *testing.T) {
+	norms := func(placement string) map[string][]int {
+		found := map[string][]int{}
+		for name, p := range table(t, initModel().WithPlacement(placement)) {
+			if rest, ok := strings.CutPrefix(name, "layers.3."); ok && p.Role == graph.Gain {
+				found[strings.TrimSuffix(rest, ".weight")] = p.Shape
+			}
+		}
+		return found
+	}
+	for placement, want := range map[string]map[string][]int{
+		"hybrid": {"self_attn.q_norm": {16}, "self_attn.k_norm": {16}, "self_attn.v_norm": {16}, "mlp_norm_in": {64}},
+		"olmo2":  {"attn_norm_out": {64}, "mlp_norm_out": {64}},
+	} {
+		if got := norms(placement); !maps.EqualFunc(got, want, slices.Equal[[]int]) {
+			t.Errorf("%s has the norms %v, want %v", placement, got, want)
+		}
 	}
 }
 

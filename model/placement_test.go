@@ -37,8 +37,11 @@ func TestPagesFitTheModel(t *testing.T) {
 			}
 			final = final || row.Name == "norm.weight"
 		}
-		if final != p.HasFinalNorm() {
-			t.Errorf("%s: the page says of a final norm %v, the model %v", name, p.HasFinalNorm(), final)
+		if final != p.FinalNorm {
+			t.Errorf("%s: the page says of a final norm %v, the model %v", name, p.FinalNorm, final)
+		}
+		if said := strings.Contains(p.Equation, "y = Norm(x)") || strings.Contains(p.Equation, "y = x + Norm(r)"); final != said {
+			t.Errorf("%s: the equation says of a final norm %v, the model %v: %s", name, said, final, p.Equation)
 		}
 		drawn := len(regexp.MustCompile(`Norm\w*`).FindAllString(strings.Split(p.Diagram.Forward, "the other blocks")[0], -1))
 		switch name {

@@ -26,7 +26,7 @@ dL/dW = (dL/dz)' y      added to the embedding's gradient where the two are tied
 queries and keys; of the MLP through its last matrix, the activation's slope and its first matrices. Each matrix leaves dL/dW = g' h
 behind: the gradient that arrives times what it read.`)
 	out.part("  | through a norm, wherever one sits", `RMSNorm, y = g x/r with r = sqrt(mean(x^2) + eps):
-  J_Norm' d = (g d - y' mean(y' g d)) / r    with y' = x/r
+  J_Norm' d = (g d - u mean(u g d)) / r    with u = x/r
 It divides by the size r of its input and removes the part along the input: a large stream gets a small gradient.
 LayerNorm also removes the mean of g d.`)
 	out.part("embedding", beginOfStack(p)+`
@@ -40,7 +40,7 @@ func endOfStack(p block.Placement) string {
 		return `y = x + Norm(r), two streams:
 dL/dx_N = dL/dy          as it is
 dL/dr_N = J_Norm' dL/dy  divided by the size of r`
-	case p.HasFinalNorm():
+	case p.FinalNorm:
 		return `y = Norm(x_N):
 dL/dx_N = J_Norm' dL/dy  divided by the size of the stream, which grows with depth in pre and its kin`
 	}

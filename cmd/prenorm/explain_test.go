@@ -30,7 +30,7 @@ func TestExplain(t *testing.T) {
 			}
 		}
 		way := command("explain", "backward", name).want(t, exitOK, "logsumexp", "embedding", p.Backward[:20]).out
-		if strings.Contains(way, "y = Norm(x_N)") != (p.HasFinalNorm() && name != "residual") {
+		if strings.Contains(way, "y = Norm(x_N)") != (p.FinalNorm && name != "residual") {
 			t.Errorf("%s: the way back has the wrong end of the stack:\n%s", name, way)
 		}
 	}

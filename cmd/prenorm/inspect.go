@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +15,7 @@ import (
 
 	"prenorm/configs"
 	"prenorm/train"
+	pages "prenorm/train/lab/report"
 	"prenorm/train/metrics"
 	"prenorm/train/stream"
 )
@@ -133,15 +135,11 @@ func drawTo(path string, h stream.History, title string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(path)
-	if err != nil {
+	var b bytes.Buffer
+	if err := stream.Draw(&b, h, title, format); err != nil {
 		return err
 	}
-	err = stream.Draw(file, h, title, format)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
 // figure writes a number with three digits, short for people.
@@ -149,18 +147,10 @@ func figure(x float64) string {
 	switch size := math.Abs(x); {
 	case math.IsNaN(x):
 		return "NaN"
-	case x == 0:
-		return "0"
-	case size >= 1e4 || size < 1e-2:
+	case size != 0 && (size >= 1e4 || size < 1e-2):
 		return strings.Replace(strconv.FormatFloat(x, 'e', 2, 64), "e-0", "e-", 1)
-	case size >= 100:
-		return strconv.FormatFloat(x, 'f', 0, 64)
-	case size >= 10:
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	case size >= 1:
-		return strconv.FormatFloat(x, 'f', 2, 64)
 	}
-	return strconv.FormatFloat(x, 'f', 3, 64)
+	return pages.Plain(x)
 }
 
 // angle writes a cosine.

@@ -51,7 +51,7 @@ func TestInspectWithoutRecords(t *testing.T) {
 }
 
 func TestFigure(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 1: "1.00", 12.345: "12.3", 123.4: "123", 0.0123: "0.012", 0.00123: "1.23e-3", 123456: "1.23e+05", 1.5e-12: "1.50e-12"} {
+	for x, want := range map[float64]string{0: "0", 1: "1.00", 12.345: "12.3", 123.4: "123", 0.0123: "0.0123", 0.9999: "1.00", 0.00999: "9.99e-3", 0.00123: "1.23e-3", 123456: "1.23e+05", 1.5e-12: "1.50e-12"} {
 		if got := figure(x); got != want {
 			t.Errorf("%g is written %s, want %s", x, got, want)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,6 +67,11 @@ func (f *labFlags) check(cmd *cobra.Command, known []string) error {
 	if cmd.Flags().Lookup("seeds") != nil && len(f.seeds) == 0 {
 		return wrongUsage(cmd, "--seeds wants at least one seed")
 	}
+	for i, seed := range f.seeds {
+		if slices.Contains(f.seeds[:i], seed) {
+			return wrongUsage(cmd, "--seeds: %d is given twice, and equal seeds give equal runs (give others)", seed)
+		}
+	}
 	if cmd.Flags().Lookup("placements") == nil {
 		return nil
 	}
@@ -76,7 +82,10 @@ func (f *labFlags) check(cmd *cobra.Command, known []string) error {
 	for _, name := range known {
 		have[name] = true
 	}
-	for _, name := range f.placements {
+	for i, name := range f.placements {
+		if slices.Contains(f.placements[:i], name) {
+			return wrongUsage(cmd, "--placements: %s is given twice (once is enough)", name)
+		}
 		if !have[name] {
 			return wrongUsage(cmd, "--placements: there is no %q (have %s)", name, strings.Join(known, ", "))
 		}

@@ -56,6 +56,9 @@ func (f *labPathsFlags) run(cmd *cobra.Command) error {
 		return wrongUsage(cmd, "--batch %d --context %d: want 1 to 16384 tokens together", o.B, o.T)
 	}
 	o.Variants, o.Seeds = f.placements, f.seeds
+	if err := o.Check(); err != nil {
+		return wrongUsage(cmd, "%w", err)
+	}
 	be, err := openKernels("ref", kernels.Options{})
 	if err != nil {
 		return err

@@ -58,6 +58,11 @@ func TestLabRefuses(t *testing.T) {
 	inTiny(t)
 	for _, c := range []struct{ args, want string }{
 		{"init --placements pre,norm", `there is no "norm"`},
+		{"init --placements mix --depths 2,4", "mix of 2 layers: norm.placement: mix needs 4 layers"},
+		{"init --placements pre,post,pre", "pre is given twice"},
+		{"init --seeds 1,2,1", "1 is given twice"},
+		{"paths --placements mix --layers 3", "mix of 3 layers: norm.placement: mix needs 4 layers"},
+		{"paths --width 7", "heads: 4 does not divide width 7"},
 		{"init --placements=", "at least one placement"},
 		{"init --seeds a", "--seeds"},
 		{"init --depths 6,6", "ascending"},

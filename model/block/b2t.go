@@ -24,7 +24,6 @@ g <┴─(+)<──────────┬<─ J_NormIn' <─(+)<───�
 		},
 		Begin:   one,
 		Block:   b2t,
-		End:     last,
 		Base:    "xavier",
 		Writers: "plain",
 		Factor:  "1/sqrt(N)",

@@ -107,7 +107,9 @@ type Placement struct {
 	Begin func(s Stack, embedding graph.Tensor) Streams
 	// Block adds block l.
 	Block func(s Stack, l int, in Streams, attn, mlp Sublayer) Streams
-	// End turns the streams into the head's input; it owns the final norm.
+	// FinalNorm says whether the head reads a stream through a norm after the last block.
+	FinalNorm bool
+	// End turns the streams into the head's input; nil is the one stream, normed where FinalNorm says so.
 	End func(s Stack, in Streams) graph.Tensor
 
 	// Base is the distribution of initial values that the placement wants: "fan_in" or "xavier".
@@ -172,6 +174,12 @@ var registry = map[string]Placement{}
 func Register(p Placement) {
 	if _, taken := registry[p.Name]; taken {
 		panic("block: placement registered twice: " + p.Name)
+	}
+	if p.End == nil {
+		p.End = last
+		if p.FinalNorm {
+			p.End = finalNorm
+		}
 	}
 	registry[p.Name] = p
 }

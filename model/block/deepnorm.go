@@ -22,7 +22,6 @@ Traps: two public code bases have (8N)^(+1/4) and a fixed alpha, which undoes it
 		Diagram: sketch{skip: "×alpha", branch: "F", after: "Norm"}.draw(),
 		Begin:   one,
 		Block:   each(deepnorm),
-		End:     last,
 		Base:    "xavier",
 		Writers: "plain",
 		Factor:  "(8N)^(-1/4)",

@@ -23,7 +23,7 @@ MLP:       dL/dy = J_Norm' dL/dx'                   straight: rescaled once a bl
 		},
 		Begin:     one,
 		Block:     hybrid,
-		End:       finalNorm,
+		FinalNorm: true,
 		Base:      "fan_in",
 		Writers:   "scaled",
 		OwnQKNorm: true,

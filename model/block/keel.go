@@ -15,7 +15,6 @@ Traps: the equation is from three agreeing summaries, not from the paper's own t
 		Diagram: sketch{skip: "×2N", branch: "NormIn F", after: "Norm"}.draw(),
 		Begin:   one,
 		Block:   each(keel),
-		End:     last,
 		Base:    "fan_in",
 		Writers: "plain",
 	})

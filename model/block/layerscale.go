@@ -13,13 +13,13 @@ Optimizer: as pre.
 Traps: with tiny factors the branches' own gradients start tiny too.`,
 		Backward: `dL/dx_in = dL/dx_out                                straight: the identity
          + J_Norm' J_F' (lambda * dL/dx_out)        branch: as far as lambda has opened it`,
-		Diagram: sketch{branch: "Norm F ×lambda"}.draw(),
-		Begin:   one,
-		Block:   each(layerscale),
-		End:     finalNorm,
-		Base:    "fan_in",
-		Writers: "plain",
-		Gate:    layerScaleStart,
+		Diagram:   sketch{branch: "Norm F ×lambda"}.draw(),
+		Begin:     one,
+		Block:     each(layerscale),
+		FinalNorm: true,
+		Base:      "fan_in",
+		Writers:   "plain",
+		Gate:      layerScaleStart,
 	})
 }
 

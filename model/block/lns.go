@@ -16,12 +16,12 @@ Optimizer: as pre.
 Traps: not to be combined with the writers' 1/sqrt(2N), which is therefore off here.`,
 		Backward: `dL/dx_in = dL/dx_out                                straight: the identity
          + J_Norm' J_F' dL/dx_out / sqrt(l)         branch: less with every block`,
-		Diagram: sketch{branch: "Norm ×1/sqrt(l) F"}.draw(),
-		Begin:   one,
-		Block:   each(lns),
-		End:     finalNorm,
-		Base:    "fan_in",
-		Writers: "plain",
+		Diagram:   sketch{branch: "Norm ×1/sqrt(l) F"}.draw(),
+		Begin:     one,
+		Block:     each(lns),
+		FinalNorm: true,
+		Base:      "fan_in",
+		Writers:   "plain",
 	})
 }
 

@@ -22,7 +22,7 @@ the other blocks
 		},
 		Begin:     one,
 		Block:     mix,
-		End:       finalNorm,
+		FinalNorm: true,
 		Base:      "fan_in",
 		Writers:   "plain",
 		MinLayers: 4,

@@ -14,7 +14,6 @@ Optimizer: small learning rates; expect divergence at those that pre takes.`,
 		Diagram: sketch{branch: "F"}.draw(),
 		Begin:   one,
 		Block:   each(none),
-		End:     last,
 		Base:    "fan_in",
 		Writers: "scaled",
 	})

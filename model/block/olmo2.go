@@ -13,12 +13,12 @@ Optimizer: as pre; fewer spikes of loss and gradient in the paper's runs. OLMo 2
 Traps: sub-layers read the raw stream, so attention scores grow with it unless queries and keys are normed.`,
 		Backward: `dL/dx_in = dL/dx_out                       straight: the identity
          + J_F' J_NormOut' dL/dx_out       branch: damped where F's output is large`,
-		Diagram: sketch{branch: "F NormOut"}.draw(),
-		Begin:   one,
-		Block:   each(olmo2),
-		End:     finalNorm,
-		Base:    "fan_in",
-		Writers: "plain",
+		Diagram:   sketch{branch: "F NormOut"}.draw(),
+		Begin:     one,
+		Block:     each(olmo2),
+		FinalNorm: true,
+		Base:      "fan_in",
+		Writers:   "plain",
 	})
 }
 

@@ -9,13 +9,12 @@ func init() {
 exponentially) and an optional norm on the embedding, which is off unless model.norm.embed is set.
 Optimizer: as pre; the paper saw no divergence in five seeds where pre had one or two.
 Traps: the outer norm's gain must be trained. It is not a norm after the addition: that is post.`,
-		Backward: `dL/dx_in = dL/dx_out                                 straight: the identity
-         + J_NormIn' J_F' J_NormOut' dL/dx_out       branch: damped where F's output is large, as NormOut divides by it`,
-		Diagram: sketch{branch: "NormIn F NormOut"}.draw(),
-		Begin:   one,
-		Block:   each(sandwich),
-		End:     finalNorm,
-		Base:    "fan_in",
-		Writers: "plain",
+		Backward:  normsAround,
+		Diagram:   sketch{branch: "NormIn F NormOut"}.draw(),
+		Begin:     one,
+		Block:     each(sandwich),
+		FinalNorm: true,
+		Base:      "fan_in",
+		Writers:   "plain",
 	})
 }

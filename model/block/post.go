@@ -17,7 +17,6 @@ Traps: deep models often stay at the loss of the unigram distribution without an
 		Diagram: sketch{branch: "F", after: "Norm"}.draw(),
 		Begin:   one,
 		Block:   each(post),
-		End:     last,
 		Base:    "xavier",
 		Writers: "plain",
 		Warmup:  true,

@@ -14,12 +14,12 @@ Traps: the stream's size grows with depth, so late blocks change it less and les
 matrices that write to the stream keeps its size independent of depth at the start.`,
 		Backward: `dL/dx_in = dL/dx_out                    straight: the identity, whatever the depth
          + J_Norm' J_F' dL/dx_out       branch: through F and its norm, which divides by the stream's size`,
-		Diagram: sketch{branch: "Norm F"}.draw(),
-		Begin:   one,
-		Block:   each(pre),
-		End:     finalNorm,
-		Base:    "fan_in",
-		Writers: "scaled",
+		Diagram:   sketch{branch: "Norm F"}.draw(),
+		Begin:     one,
+		Block:     each(pre),
+		FinalNorm: true,
+		Base:      "fan_in",
+		Writers:   "scaled",
 	})
 }
 

@@ -24,11 +24,12 @@ x ─┬── F ─────┤
 g_x <─(+)<─ J_F' <─────────(+)<─┐                        branch, fed by both streams
        └<───────────────────────┴<─ J_Norm' <──── g_x'   straight along x`,
 		},
-		Begin:   func(_ Stack, embedding graph.Tensor) Streams { return Streams{X: embedding, R: embedding} },
-		Block:   residual,
-		End:     func(s Stack, in Streams) graph.Tensor { return s.Add("dual", in.X, s.Norm("norm", in.R)) },
-		Base:    "xavier",
-		Writers: "plain",
+		FinalNorm: true,
+		Begin:     func(_ Stack, embedding graph.Tensor) Streams { return Streams{X: embedding, R: embedding} },
+		Block:     residual,
+		End:       func(s Stack, in Streams) graph.Tensor { return s.Add("dual", in.X, s.Norm("norm", in.R)) },
+		Base:      "xavier",
+		Writers:   "plain",
 	})
 }
 

@@ -10,14 +10,13 @@ func init() {
 		About: `A norm before and one after each sub-layer, inside the skip: whatever F does, it adds rows of one size to the stream. Gemma 2 and 3 use it.
 Optimizer: as pre. Two more norms a block cost time and parameters.
 Traps: the gain of the outer norm decides how much a block may add; the writers' 1/sqrt(2N) has no effect on it.`,
-		Backward: `dL/dx_in = dL/dx_out                                 straight: the identity
-         + J_NormIn' J_F' J_NormOut' dL/dx_out       branch: damped where F's output is large, as NormOut divides by it`,
-		Diagram: sketch{branch: "NormIn F NormOut"}.draw(),
-		Begin:   one,
-		Block:   each(sandwich),
-		End:     finalNorm,
-		Base:    "fan_in",
-		Writers: "scaled",
+		Backward:  normsAround,
+		Diagram:   sketch{branch: "NormIn F NormOut"}.draw(),
+		Begin:     one,
+		Block:     each(sandwich),
+		FinalNorm: true,
+		Base:      "fan_in",
+		Writers:   "scaled",
 	})
 }
 
@@ -25,3 +24,7 @@ Traps: the gain of the outer norm decides how much a block may add; the writers'
 func sandwich(p Part, x graph.Tensor, f Sublayer) graph.Tensor {
 	return p.add(x, p.norm("out", f(p.norm("in", x), Inner{})))
 }
+
+// normsAround is the way back through a sub-layer with a norm before and one after it.
+const normsAround = `dL/dx_in = dL/dx_out                                 straight: the identity
+         + J_NormIn' J_F' J_NormOut' dL/dx_out       branch: damped where F's output is large, as NormOut divides by it`

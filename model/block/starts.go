@@ -110,8 +110,3 @@ func markdown(rows [][]string) string {
 	}
 	return strings.NewReplacer("<-", "←", "*", "\\*").Replace(b.String())
 }
-
-// HasFinalNorm says whether the head reads the stream through a norm after the last block.
-func (p Placement) HasFinalNorm() bool {
-	return strings.Contains(p.Equation, "y = Norm(x)") || strings.Contains(p.Equation, "+ Norm(r)")
-}

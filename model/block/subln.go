@@ -16,14 +16,14 @@ Optimizer: takes larger rates than pre in the paper.
 Traps: values, output projections and the MLP start larger by sqrt(ln 2N), so the stream grows strongly with depth.`,
 		Backward: `dL/dx_in = dL/dx_out                                                straight: the identity
          + J_Norm' J_H' J_NormSub' W_out' dL/dx_out                 branch: damped where H's output is large`,
-		Diagram: sketch{branch: "Norm H NormSub W_out"}.draw(),
-		Begin:   one,
-		Block:   each(subln),
-		End:     finalNorm,
-		Base:    "xavier",
-		Writers: "plain",
-		Factor:  "sqrt(ln 2N)",
-		Init:    onBranches(func(layers int) float64 { return math.Sqrt(math.Log(2 * float64(layers))) }),
+		Diagram:   sketch{branch: "Norm H NormSub W_out"}.draw(),
+		Begin:     one,
+		Block:     each(subln),
+		FinalNorm: true,
+		Base:      "xavier",
+		Writers:   "plain",
+		Factor:    "sqrt(ln 2N)",
+		Init:      onBranches(func(layers int) float64 { return math.Sqrt(math.Log(2 * float64(layers))) }),
 	})
 }
 

@@ -28,13 +28,16 @@ type Cell struct {
 	Blocks bool `json:"blocks,omitempty"`
 	Probe  bool `json:"probe,omitempty"`
 	Drop   bool `json:"drop,omitempty"`
+	// Early asks for the validation loss, and with Probe for a look, after so many steps on the way; 0 = no. Statistics asks for those of batch norms.
+	Early      int  `json:"early,omitempty"`
+	Statistics bool `json:"statistics,omitempty"`
 }
 
 // evalWindows is how many windows of the validation text a cell's loss is the mean over.
 const evalWindows = 256
 
 // format is a part of every key: it changes when a result would.
-const format = 2
+const format = 3
 
 // key names the cell's result. Steps of the same settings on the same text have the same key.
 func (c Cell) key(t *Text, device string) (string, error) {
@@ -67,15 +70,19 @@ type Look struct {
 // CellResult is what a cell gave.
 type CellResult struct {
 	Label    string        `json:"label"`
-	Losses   Values        `json:"losses"` // of every step, up to the first that is not finite
-	Norms    Values        `json:"norms"`  // global gradient norms before clipping
-	Val      metrics.Float `json:"val"`    // validation loss at the end; NaN after divergence
+	Losses   Values        `json:"losses"`    // of every step, up to the first that is not finite
+	Norms    Values        `json:"norms"`     // global gradient norms before clipping
+	Val      metrics.Float `json:"val"`       // validation loss at the end; NaN after divergence
+	EarlyVal metrics.Float `json:"early_val"` // after Cell.Early steps; NaN where it was not asked for or not reached
+	OwnVal   metrics.Float `json:"own_val"`   // as Val, with the statistics of each batch of windows in place of running ones; NaN without batch norm
+	Wobble   metrics.Float `json:"wobble"`    // see [wobble]; NaN without batch norm
 	Outcome  Outcome       `json:"outcome"`
 	Params   int64         `json:"params"`
 	Seconds  float64       `json:"seconds"` // of updates
 	Fastest  float64       `json:"fastest"` // seconds of the quickest update, which other work on the machine disturbs least
 	Blocks   []Values      `json:"blocks,omitempty"`
 	Before   *Look         `json:"before,omitempty"`
+	Early    *Look         `json:"early,omitempty"` // after Cell.Early steps
 	After    *Look         `json:"after,omitempty"`
 	Dropped  Values        `json:"dropped,omitempty"` // validation loss without block l+1
 	Reached  int           `json:"reached"`           // steps done
@@ -92,7 +99,8 @@ func runCell(ctx context.Context, be kernels.Backend, t *Text, c Cell) (r CellRe
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.free()) }()
-	r = CellResult{Label: c.Label, Val: metrics.Float(math.NaN()), Params: s.weights.Count()}
+	none := metrics.Float(math.NaN())
+	r = CellResult{Label: c.Label, Val: none, EarlyVal: none, OwnVal: none, Wobble: none, Params: s.weights.Count()}
 	if c.Probe {
 		if r.Before, err = s.look(); err != nil {
 			return r, err
@@ -182,6 +190,11 @@ func (s *session) train(ctx context.Context, r *CellResult) error {
 			}
 			r.Blocks = append(r.Blocks, norms)
 		}
+		if step == int64(s.Early) {
+			if err := s.early(ctx, r); err != nil {
+				return err
+			}
+		}
 	}
 	r.Seconds = time.Since(began).Seconds()
 	return nil
@@ -223,8 +236,26 @@ func (s *session) after(ctx context.Context, r *CellResult) error {
 	if s.Drop {
 		r.Dropped = losses[1:]
 	}
+	if s.Statistics {
+		if err := s.statistics(r); err != nil {
+			return err
+		}
+	}
 	if s.Probe {
 		r.After, err = s.look()
+	}
+	return err
+}
+
+// early measures the model on the way.
+func (s *session) early(ctx context.Context, r *CellResult) error {
+	losses, err := dropLosses(ctx, s.weights, s.text.Val, s.Train.Batch, evalWindows, 0)
+	if err != nil {
+		return err
+	}
+	r.EarlyVal = metrics.Float(losses[0])
+	if s.Probe {
+		r.Early, err = s.look()
 	}
 	return err
 }

@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,38 +38,28 @@ func (g Grid) CompareReport(t *Text, places []Place) report.Report {
 // verdict is the ranking in a sentence, with the seeds' spread to hold it against.
 func (g Grid) verdict(places []Place) string {
 	var words []string
-	var best []Place
-	for _, name := range g.Placements {
-		if p, ok := Best(places, name); ok {
-			best = append(best, p)
-		}
-	}
-	sortPlaces(best)
-	for _, p := range best {
+	for _, p := range g.ranking(places) {
 		v := p.Loss()
 		words = append(words, fmt.Sprintf("%s %.3f (%.3f to %.3f)", p.Placement, v.Mean, v.Low, v.High))
 	}
 	return "Validation loss at the best learning rate of each, with the range over seeds: " + strings.Join(words, "; ") + ". Differences smaller than the ranges say nothing."
 }
 
-func sortPlaces(p []Place) {
-	for i := range p {
-		for k := i; k > 0 && p[k].bounded() < p[k-1].bounded(); k-- {
-			p[k], p[k-1] = p[k-1], p[k]
-		}
-	}
-}
-
-func (g Grid) bestTable(places []Place) report.Table {
-	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"}}
+// ranking is the best place of each placement, the best first.
+func (g Grid) ranking(places []Place) []Place {
 	var best []Place
 	for _, name := range g.Placements {
 		if p, ok := Best(places, name); ok {
 			best = append(best, p)
 		}
 	}
-	sortPlaces(best)
-	for _, p := range best {
+	slices.SortStableFunc(best, func(a, b Place) int { return cmp.Compare(a.bounded(), b.bounded()) })
+	return best
+}
+
+func (g Grid) bestTable(places []Place) report.Table {
+	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"}}
+	for _, p := range g.ranking(places) {
 		v := p.Loss()
 		ms := math.Inf(1)
 		for _, r := range p.Runs {
@@ -98,7 +90,7 @@ func placesTable(places []Place) report.Table {
 // sweep is the loss over the rate.
 func (g Grid) sweep(t *Text, places []Place) report.Figure {
 	f := report.Figure{Name: "sweep", Title: "Validation loss by learning rate", X: "learning rate", Y: "nats a token", LogX: true,
-		Lines: []report.Line{{Name: "unigram entropy of the text", Y: t.Unigram}}}
+		Lines: []report.Line{{Name: "unigram entropy", Y: t.Unigram}}}
 	if len(g.Rates) <= 8 {
 		f.Ticks = g.Rates
 	}
@@ -121,7 +113,7 @@ func (g Grid) sweep(t *Text, places []Place) report.Figure {
 // curves are the training losses at the best rates, means over seeds of sliding means.
 func (g Grid) curves(t *Text, places []Place) report.Figure {
 	f := report.Figure{Name: "curves", Title: "Training loss at each placement's best rate", X: "step", Y: "nats a token",
-		Lines: []report.Line{{Name: "unigram entropy of the text", Y: t.Unigram}}, Note: "Sliding means over a fiftieth of the run; bands over seeds."}
+		Lines: []report.Line{{Name: "unigram entropy", Y: t.Unigram}}, Note: "Sliding means over a fiftieth of the run; bands over seeds."}
 	for _, name := range g.Placements {
 		if p, ok := Best(places, name); ok {
 			f.Series = append(f.Series, curve(fmt.Sprintf("%s %g", name, p.Rate), p.Runs, func(r CellResult) []float64 { return r.Losses }))

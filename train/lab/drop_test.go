@@ -34,6 +34,9 @@ func TestDrop(t *testing.T) {
 	if len(d) != 3 || math.Abs(d[1]) > 1e-6 || math.Abs(d[0]) < 1e-6 || math.Abs(d[2]) < 1e-6 {
 		t.Errorf("damage %v, want none from the second block alone", d)
 	}
+	if math.Abs(r.Without[0]-r.Whole-d[0]) > 1e-12 {
+		t.Errorf("loss %g, without block 1 %g, damage %g", r.Whole, r.Without[0], d[0])
+	}
 	if page := DropReport([]DropResult{r, r}); len(page.Sections[0].Tables[0].Rows) != 8 || len(page.Sections[0].Figures[0].Labels) != 3 {
 		t.Errorf("page %+v", page.Sections[0].Tables[0].Rows)
 	}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -142,12 +143,7 @@ func Of(places []Place, placement string, warmup int) []Place {
 			out = append(out, p)
 		}
 	}
-	slices.SortFunc(out, func(a, b Place) int {
-		if a.Rate < b.Rate {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b Place) int { return cmp.Compare(a.Rate, b.Rate) })
 	return out
 }
 

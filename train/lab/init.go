@@ -199,6 +199,24 @@ func Slopes(depths []Depth) (gradient, size float64) {
 	return Slope(n, g), Slope(n, s)
 }
 
+// checkVariants returns the first model of a set-up that cannot be built.
+func checkVariants(setup string, variants []string, widths, depths []int) error {
+	for _, name := range variants {
+		for _, width := range widths {
+			v, err := Setups()[setup].Variant(name, width)
+			if err != nil {
+				return err
+			}
+			for _, layers := range depths {
+				if err := v.withLayers(layers).Problems().Err(); err != nil {
+					return fmt.Errorf("%s of %d layers: %w", name, layers, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // Check returns the first option that cannot be.
 func (o InitOptions) Check() error {
 	if len(o.Depths) == 0 {
@@ -216,7 +234,7 @@ func (o InitOptions) Check() error {
 	}
 	switch o.Kind {
 	case "", "fan_in", "xavier", "gpt2":
-		return nil
+		return checkVariants(o.Setup, o.Variants, o.Widths, o.Depths)
 	}
 	return fmt.Errorf("initial values %q: want fan_in, xavier or gpt2", o.Kind)
 }

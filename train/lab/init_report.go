@@ -120,7 +120,7 @@ func signed(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	return fmt.Sprintf("%+.2f", v)
+	return strings.Replace(fmt.Sprintf("%+.2f", v), "-0.00", "+0.00", 1)
 }
 
 // raw has a row for every block of every model.

@@ -151,3 +151,34 @@ func TestInitRefuses(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestInitReport holds the tables against models by hand: gradients that fall as 1/L, a first block with twice the gradient of the last, and a stream
+// that grows as the root of L, of which there is a second one that counts.
+func TestInitReport(t *testing.T) {
+	r := InitResult{Options: InitOptions{Setup: "norms", Variants: []string{"residual", "pre"}, Depths: []int{2, 8}, Seeds: []int64{1, 2}}}
+	for _, n := range r.Options.Depths {
+		for seed, scale := range []float64{1, 3} {
+			m := Snapshot{Variant: "residual", Layers: n, Width: 64, Seed: int64(seed + 1), Loss: 5, Dual: math.Sqrt(float64(n)), Stream: make([]float64, n+1), Grad: make([]float64, n+1), Down: make([]float64, n)}
+			for l := range n {
+				m.Stream[l+1], m.Grad[l+1], m.Down[l] = 1, 7, scale/float64(n)
+			}
+			m.Down[0] *= 2
+			r.Models = append(r.Models, m)
+		}
+	}
+	page := r.Report()
+	table := page.Sections[0].Tables[0]
+	if len(table.Rows) != 1 || strings.Join(table.Rows[0], " ") != "residual 1.00 0.250 -1.00 +0.05 2.00 2.83 +0.50" {
+		t.Errorf("table %v of %v", table.Rows, table.Columns)
+	}
+	if raw := table.Raw.Rows; len(raw) != 2*(3+9) || strings.Join(raw[1], " ") != "residual 64 2 1 1 1 7 1 5" || strings.Join(raw[0], " ") != "residual 64 2 1 0 0 0 NaN 5" {
+		t.Errorf("rows %v", raw[:2])
+	}
+	deep := page.Sections[1].Figures
+	if s := deep[1].Series[0]; s.X[0] != 1 || s.Y[0] != 0.5 || s.Y[7] != 0.25 {
+		t.Errorf("gradients by block %+v", s)
+	}
+	if s := page.Sections[0].Figures[0].Series[0]; s.Low[1] != 1./8 || s.High[1] != 3./8 || s.X[1] != 8 {
+		t.Errorf("gradients by depth %+v", s)
+	}
+}

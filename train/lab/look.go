@@ -8,6 +8,7 @@ import (
 
 	"prenorm/data/batch"
 	"prenorm/kernels"
+	"prenorm/model"
 	"prenorm/train/metrics"
 )
 
@@ -16,28 +17,11 @@ var building sync.Mutex
 
 // look runs the session's weights over a batch of validation windows.
 func (s *session) look() (look *Look, err error) {
-	building.Lock()
-	p, err := NewProbe(s.be, s.Model, ProbeOptions{B: s.Train.Batch, T: s.Model.Context, DType: kernels.F32})
-	building.Unlock()
+	p, err := s.probe(s.Model)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Free()) }()
-	index := make(map[string]int, len(s.weights.Table))
-	for i, row := range s.weights.Table {
-		index[row.Name] = i
-	}
-	err = p.Load(func(name string) ([]float32, []int, bool, error) {
-		i, ok := index[name]
-		if !ok {
-			return nil, nil, false, nil
-		}
-		x, err := s.weights.Values(i)
-		return x, s.weights.Table[i].Shape, true, err
-	})
-	if err != nil {
-		return nil, err
-	}
 	reader, err := batch.Eval(s.text.Val, s.Train.Batch, s.Model.Context, s.Train.Batch)
 	if err != nil {
 		return nil, err
@@ -51,6 +35,32 @@ func (s *session) look() (look *Look, err error) {
 		return nil, err
 	}
 	return look, s.heads(p, look, b.Targets)
+}
+
+// probe is a probe of the session's weights in a configuration that has the same.
+func (s *session) probe(c model.Config) (*Probe, error) {
+	building.Lock()
+	p, err := NewProbe(s.be, c, ProbeOptions{B: s.Train.Batch, T: s.Model.Context, DType: kernels.F32})
+	building.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	index := make(map[string]int, len(s.weights.Table))
+	for i, row := range s.weights.Table {
+		index[row.Name] = i
+	}
+	err = p.Load(func(name string) ([]float32, []int, bool, error) {
+		i, ok := index[name]
+		if !ok {
+			return nil, nil, false, nil
+		}
+		x, err := s.weights.Values(i)
+		return x, s.weights.Table[i].Shape, true, err
+	})
+	if err != nil {
+		return nil, errors.Join(err, p.Free())
+	}
+	return p, nil
 }
 
 // heads compares what the head makes of what it reads with what it would make of the bare stream.

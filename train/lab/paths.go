@@ -26,6 +26,11 @@ func DefaultPaths() PathsOptions {
 	return PathsOptions{Setup: "norms", Variants: []string{"pre", "pre+scaled", "post", "deepnorm", "keel", "residual", "sandwich"}, Layers: 6, Width: 32, B: 2, T: 32, Seeds: []int64{1, 2}}
 }
 
+// Check returns the first model that cannot be built.
+func (o PathsOptions) Check() error {
+	return checkVariants(o.Setup, o.Variants, []int{o.Width}, []int{o.Layers})
+}
+
 // Path says by how many branches one model's gradient comes down to the embedding. The gradient with every branch's Jacobian multiplied by t is a
 // polynomial in t, as a path that passes k branches is multiplied by t^k; its coefficients are the sums over all paths of k branches.
 type Path struct {
@@ -60,7 +65,7 @@ func Paths(ctx context.Context, be kernels.Backend, o PathsOptions, log func(str
 		if err != nil {
 			return nil, err
 		}
-		paths, err := pathsOf(ctx, be, o, v, draws, recovery)
+		paths, err := pathsBy(ctx, be, o, v, draws, func(p *Probe) (Path, error) { return p.path(ctx, recovery) })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -70,7 +75,31 @@ func Paths(ctx context.Context, be kernels.Backend, o PathsOptions, log func(str
 	return all, nil
 }
 
-func pathsOf(ctx context.Context, be kernels.Backend, o PathsOptions, v Variant, draws Draws, recovery Recovery) (all []Path, err error) {
+// StraightPaths follows the straight path of models before training, with all branches cut: of each Path it has Straight and TopError. It goes through
+// any number of blocks, as nothing is recovered.
+func StraightPaths(ctx context.Context, be kernels.Backend, o PathsOptions) ([]Path, error) {
+	var all []Path
+	draws := Draws{}
+	for _, name := range o.Variants {
+		v, err := Setups()[o.Setup].Variant(name, o.Width)
+		if err != nil {
+			return nil, err
+		}
+		paths, err := pathsBy(ctx, be, o, v, draws, func(p *Probe) (Path, error) {
+			out := Path{Layers: p.Config.Layers}
+			_, err := p.straight(&out)
+			return out, err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, paths...)
+	}
+	return all, nil
+}
+
+// pathsBy measures one variant with every seed.
+func pathsBy(ctx context.Context, be kernels.Backend, o PathsOptions, v Variant, draws Draws, measure func(*Probe) (Path, error)) (all []Path, err error) {
 	p, err := NewProbe(be, v.withLayers(o.Layers), ProbeOptions{B: o.B, T: o.T, DType: kernels.F64, BranchScale: true})
 	if err != nil {
 		return nil, err
@@ -80,7 +109,7 @@ func pathsOf(ctx context.Context, be kernels.Backend, o PathsOptions, v Variant,
 		if err := errors.Join(p.Draw(draws, seed, v.factor(o.Layers)), p.RandomBatch(seed), ctx.Err()); err != nil {
 			return nil, err
 		}
-		path, err := p.path(ctx, recovery)
+		path, err := measure(p)
 		if err != nil {
 			return nil, err
 		}
@@ -114,6 +143,20 @@ func (p *Probe) norms() (all, top []float64, err error) {
 	return all, top, nil
 }
 
+// straight runs a pass with all branches cut and returns the gradient by the embedding.
+func (p *Probe) straight(out *Path) ([]float64, error) {
+	cut, err := p.gradient(0)
+	if err != nil {
+		return nil, err
+	}
+	norms, top, err := p.norms()
+	if err != nil {
+		return nil, err
+	}
+	out.Straight, out.TopError = norms, distance(cut, top)/norm(top)
+	return cut, nil
+}
+
 // path takes one model's gradient apart.
 func (p *Probe) path(ctx context.Context, r Recovery) (Path, error) {
 	out := Path{Layers: p.Config.Layers, Condition: r.Condition}
@@ -128,11 +171,7 @@ func (p *Probe) path(ctx context.Context, r Recovery) (Path, error) {
 		}
 	}
 	parts := r.Coefficients(values)
-	cut, err := p.gradient(0)
-	if err != nil {
-		return out, err
-	}
-	straight, top, err := p.norms()
+	cut, err := p.straight(&out)
 	if err != nil {
 		return out, err
 	}
@@ -143,7 +182,7 @@ func (p *Probe) path(ctx context.Context, r Recovery) (Path, error) {
 	if out.Full, _, err = p.norms(); err != nil {
 		return out, err
 	}
-	out.Straight, out.Whole = straight, norm(whole)
+	out.Whole = norm(whole)
 	sum := make([]float64, len(whole))
 	for _, part := range parts {
 		out.Norms = append(out.Norms, norm(part))
@@ -154,7 +193,6 @@ func (p *Probe) path(ctx context.Context, r Recovery) (Path, error) {
 	}
 	out.SumError = distance(sum, whole) / out.Whole
 	out.ZeroError = distance(parts[0], cut) / out.Whole
-	out.TopError = distance(cut, top) / norm(top)
 	return out, nil
 }
 

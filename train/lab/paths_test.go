@@ -109,3 +109,20 @@ func TestPathsReport(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPathsTable holds the table against paths by hand: of two branches, 0.1 of the gradient passes none, 0.2 one and 0.7 both in one seed, and 0.3, 0.4
+// and 0.3 in the other.
+func TestPathsTable(t *testing.T) {
+	paths := []Path{
+		{Variant: "post", Layers: 1, Shares: []float64{0.1, 0.2, 0.7}, Straight: []float64{1, 4}, SumError: 1e-3, ZeroError: 2e-4},
+		{Variant: "post", Layers: 1, Shares: []float64{0.3, 0.4, 0.3}, Straight: []float64{1, 4}, SumError: 2e-3, ZeroError: 1e-4},
+	}
+	page := PathsReport(PathsOptions{Setup: "norms", Variants: []string{"post", "pre"}, Layers: 1}, paths)
+	if rows := page.Sections[0].Tables[0].Rows; len(rows) != 1 || strings.Join(rows[0], " ") != "post 0.200 0.300 0.500 1.30 0.500 2e-03 2e-04" {
+		t.Errorf("table %v", rows)
+	}
+	straight := page.Sections[1].Figures[0].Series[0]
+	if straight.Y[0] != 0.25 || straight.Y[1] != 1 || straight.X[1] != 1 {
+		t.Errorf("straight path %+v", straight)
+	}
+}

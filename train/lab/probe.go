@@ -23,6 +23,7 @@ type Probe struct {
 	weights *exec.Slab
 	grads   *exec.Slab
 	running *exec.Slab // statistics of batch norms, which the pass moves and does not read
+	buffers []model.Param
 	program *exec.Program
 }
 
@@ -61,6 +62,7 @@ func NewProbe(be kernels.Backend, c model.Config, o ProbeOptions) (*Probe, error
 }
 
 func (p *Probe) bind(plan *exec.Plan, buffers []model.Param) error {
+	p.buffers = buffers
 	var err error
 	if p.weights, err = model.NewSlab(p.be, p.dtype, p.table); err != nil {
 		return err

@@ -56,6 +56,8 @@ func advised(a Advice) (rate float64, why string) {
 		return math.NaN(), "runs failed at every rate from the smallest on: try smaller ones"
 	case a.Open:
 		return a.Best.Rate, "the best that was tried; nothing failed up to the largest rate"
+	case a.Best.Rate > a.Stable:
+		return a.Stable / 2, "half of the largest stable rate; the best loss was at a larger one, but runs failed there or below it"
 	case a.Best.Rate > a.Stable/2:
 		return a.Stable / 2, "half of the largest stable rate, as the best one is next to the edge"
 	}
@@ -65,10 +67,13 @@ func advised(a Advice) (rate float64, why string) {
 // RatesReport turns a sweep into a page.
 func (g Grid) RatesReport(t *Text, places []Place) report.Report {
 	table := report.Table{Name: "rates", Columns: []string{"placement", "largest stable rate", "sensitivity", "best rate", "loss there", "advised rate", "advised warm-up", "why"}}
-	bars := report.Figure{Name: "sensitivity", Title: "Sensitivity to the learning rate", X: "", Y: "nats a token", Bars: true,
+	bars := report.Figure{Name: "sensitivity", Title: "Sensitivity to the learning rate", X: "placement", Y: "nats a token", Bars: true,
 		Note: "The mean over rates of how far the loss is above that of the best rate, with the untrained model's loss as the most (Wortsman et al. 2023, arXiv 2309.14322)."}
-	s := report.Series{Name: "pre"}
+	var s report.Series
 	for _, a := range g.Advise(places) {
+		if best := a.Best.Loss().Mean; best > t.Unigram-plateauBelow {
+			a.Rate, a.Why = math.NaN(), fmt.Sprintf("nothing got well below the unigram entropy, %.3f: train for longer, or try larger rates", t.Unigram)
+		}
 		stable := fmt.Sprintf("%g", a.Stable)
 		if a.Open {
 			stable = ">= " + stable

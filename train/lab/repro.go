@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"prenorm/kernels"
 	"prenorm/model"
@@ -27,6 +26,8 @@ type Scale struct {
 	Shallow int     // blocks of the shallow comparison
 	Deep    int     // blocks of the models that are looked into
 	Rate    float64 // of those
+	Early   int     // steps after which verdicts on training are taken as well; 0 = at the end alone
+	Through int     // blocks that the straight path is followed through, beside those of Paths
 }
 
 // trainedBase is the model that is trained: that of set-up norms with the initial values that each placement asks for.
@@ -49,7 +50,7 @@ var initVariants = []string{"post", "pre", "pre+scaled", "deepnorm", "keel", "re
 func Quick() Scale {
 	s := Scale{Name: "quick", Init: DefaultInit(), Paths: DefaultPaths(), Model: trainedBase(32, 32), Train: trainedBudget(500, 4),
 		Depths: []int{2, 4, 8, 12}, Rates: []float64{3e-4, 1e-3, 3e-3, 1e-2}, Warmup: 100, Warmed: []float64{1e-3, 3e-3}, Seeds: []int64{1, 2, 3},
-		Shallow: 2, Deep: 12, Rate: 1e-3}
+		Shallow: 2, Deep: 12, Rate: 1e-3, Early: 300, Through: 24}
 	s.Init.Variants = initVariants
 	s.Bare = InitOptions{Setup: "own", Variants: []string{"pre", "noskip"}, Depths: []int{4, 8, 16, 32}, Widths: []int{32}, Seeds: []int64{1, 2}}
 	return s
@@ -58,7 +59,7 @@ func Quick() Scale {
 // Full is meant for a night.
 func Full() Scale {
 	s := Quick()
-	s.Name, s.Model, s.Train = "full", trainedBase(64, 64), trainedBudget(2000, 8)
+	s.Name, s.Early, s.Model, s.Train = "full", 0, trainedBase(64, 64), trainedBudget(2000, 8)
 	s.Depths, s.Warmup, s.Seeds = []int{2, 4, 8, 12, 24}, 400, []int64{1, 2, 3, 4, 5}
 	s.Rates = []float64{1e-4, 3e-4, 1e-3, 3e-3, 1e-2}
 	s.Paths.Layers, s.Paths.Seeds, s.Init.Seeds = 12, []int64{1, 2, 3}, []int64{1, 2, 3, 4, 5, 6, 7, 8}
@@ -73,11 +74,12 @@ type evidence struct {
 	init   InitResult
 	bare   InitResult
 	paths  []Path
+	deeper []Path          // the straight path alone, through more blocks
 	grids  map[int][]Place // by depth, without warm-up and with it
 	deep   map[string][]CellResult
-	kinds  map[string][]Place // by kind of norm, for pre
+	kinds  map[string][]Place // by kind of norm other than LayerNorm, for pre of Depths[1] blocks
 	timing timing
-	batch  map[string][]CellResult // BatchNorm and LayerNorm, nil where the build has no batch norm
+	batch  []CellResult // BatchNorm
 }
 
 // deepVariants are the models that are looked into, by name.
@@ -139,7 +141,12 @@ func (e *evidence) takeApart(ctx context.Context, b Backends, log func(string)) 
 		return err
 	}
 	defer be.Close()
-	e.paths, err = Paths(ctx, be, e.Paths, func(string) {})
+	if e.paths, err = Paths(ctx, be, e.Paths, func(string) {}); err != nil {
+		return err
+	}
+	o := e.Paths
+	o.Variants, o.Layers = []string{"pre", "post"}, e.Through
+	e.deeper, err = StraightPaths(ctx, be, o)
 	return err
 }
 
@@ -194,7 +201,7 @@ func (e *evidence) placeSlots(g Grid, placement string, rate float64, warmup int
 	var all []slot
 	for _, seed := range e.Seeds {
 		c := g.cell(placement, rate, warmup, seed)
-		c.Label = fmt.Sprintf("%d blocks %s", g.Model.Layers, c.Label)
+		c.Label, c.Early = fmt.Sprintf("%d blocks %s", g.Model.Layers, c.Label), e.Early
 		all = append(all, slot{c, keep})
 	}
 	return all
@@ -206,7 +213,7 @@ func (e *evidence) deepSlots() []slot {
 	variants := e.deepVariants()
 	for _, name := range sortedKeys(variants) {
 		for _, seed := range e.Seeds {
-			c := Cell{Label: fmt.Sprintf("a look into %s seed %d", name, seed), Model: variants[name], Train: e.Train, Seed: seed, Blocks: true, Probe: true, Drop: true}
+			c := Cell{Label: fmt.Sprintf("a look into %s seed %d", name, seed), Model: variants[name], Train: e.Train, Seed: seed, Blocks: true, Probe: true, Drop: true, Early: e.Early}
 			c.Train.Optimizer.LR = e.Rate
 			all = append(all, slot{c, func(r CellResult) { e.deep[name] = append(e.deep[name], r) }})
 		}
@@ -214,49 +221,47 @@ func (e *evidence) deepSlots() []slot {
 	return all
 }
 
-// kindSlots are pre with either kind of norm.
+// rmsNorm is the kind of norm that is held against LayerNorm, with which the grid was trained.
+const rmsNorm = "rmsnorm"
+
+// kindSlots are pre with RMSNorm, at rates that the grid has, too.
 func (e *evidence) kindSlots() []slot {
 	var all []slot
-	for _, kind := range []string{"layernorm", "rmsnorm"} {
-		g := Grid{Model: e.Model, Train: e.Train}
-		g.Model.Layers, g.Model.Norm.Kind = e.Depths[1], kind
-		for _, rate := range e.Warmed {
-			at := len(e.kinds[kind])
-			e.kinds[kind] = append(e.kinds[kind], Place{Placement: "pre", Rate: rate})
-			slots := e.placeSlots(g, "pre", rate, 0, func(r CellResult) { e.kinds[kind][at].Runs = append(e.kinds[kind][at].Runs, r) })
-			for i := range slots {
-				slots[i].cell.Label += " " + kind
-			}
-			all = append(all, slots...)
+	g := Grid{Model: e.Model, Train: e.Train}
+	g.Model.Layers, g.Model.Norm.Kind = e.Depths[1], rmsNorm
+	for _, rate := range e.Warmed {
+		at := len(e.kinds[rmsNorm])
+		e.kinds[rmsNorm] = append(e.kinds[rmsNorm], Place{Placement: "pre", Rate: rate})
+		slots := e.placeSlots(g, "pre", rate, 0, func(r CellResult) { e.kinds[rmsNorm][at].Runs = append(e.kinds[rmsNorm][at].Runs, r) })
+		for i := range slots {
+			slots[i].cell.Label += " " + rmsNorm
 		}
+		all = append(all, slots...)
 	}
 	return all
+}
+
+// layerNormed are the places of the grid that [evidence.kindSlots] has beside them.
+func (e *evidence) layerNormed() []Place {
+	var places []Place
+	for _, rate := range e.Warmed {
+		places = append(places, e.place(e.Depths[1], "pre", rate, 0))
+	}
+	return places
 }
 
 // batchNorm is the kind of norm that takes its statistics over the batch.
 const batchNorm = "batchnorm"
 
-// hasBatchNorm says whether this build knows it.
-func hasBatchNorm(c model.Config) bool {
-	c.Norm.Kind = batchNorm
-	return !strings.Contains(fmt.Sprint(c.Problems().Err()), "norm.kind")
-}
-
-// batchSlots are pre with BatchNorm beside LayerNorm, where the build has it.
+// batchSlots are pre with BatchNorm, at a rate at which the grid has LayerNorm.
 func (e *evidence) batchSlots() []slot {
-	c := e.Model.WithPlacement("pre")
-	c.Layers = e.Depths[1]
-	if !hasBatchNorm(c) {
-		return nil
+	g := Grid{Model: e.Model, Train: e.Train}
+	g.Model.Layers, g.Model.Norm.Kind = e.Depths[1], batchNorm
+	slots := e.placeSlots(g, "pre", e.Rate, 0, func(r CellResult) { e.batch = append(e.batch, r) })
+	for i := range slots {
+		slots[i].cell.Label, slots[i].cell.Statistics = slots[i].cell.Label+" "+batchNorm, true
 	}
-	e.batch = map[string][]CellResult{}
-	var all []slot
-	for _, kind := range []string{batchNorm, "layernorm"} {
-		g := Grid{Model: c, Train: e.Train}
-		g.Model.Norm.Kind = kind
-		all = append(all, e.placeSlots(g, "pre", e.Rate, 0, func(r CellResult) { e.batch[kind] = append(e.batch[kind], r) })...)
-	}
-	return all
+	return slots
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -44,7 +44,7 @@ func squared(x []float64) []float64 {
 // depthSweep is the loss by rate for post and pre of every depth.
 func (e *evidence) depthSweep() report.Figure {
 	f := report.Figure{Name: "depths", Title: "Validation loss by learning rate and depth, no warm-up", X: "learning rate", Y: "nats a token", LogX: true, Ticks: e.Rates,
-		Lines: []report.Line{{Name: "unigram entropy of the text", Y: e.text.Unigram}}, Note: "Means over seeds. A loss on the dotted line has learned how often each letter comes, and nothing else."}
+		Lines: []report.Line{{Name: "unigram entropy", Y: e.text.Unigram}}, Note: "Means over seeds. A loss on the dotted line has learned how often each letter comes, and nothing else."}
 	for _, placement := range []string{"post", "pre"} {
 		for _, depth := range e.Depths {
 			s := report.Series{Name: fmt.Sprintf("%s %d blocks", placement, depth)}
@@ -60,7 +60,7 @@ func (e *evidence) depthSweep() report.Figure {
 // deepCurves are the training losses of the models that are looked into.
 func (e *evidence) deepCurves() report.Figure {
 	f := report.Figure{Name: "curves", Title: fmt.Sprintf("Training loss of %d blocks at rate %g", e.Deep, e.Rate), X: "step", Y: "nats a token",
-		Lines: []report.Line{{Name: "unigram entropy of the text", Y: e.text.Unigram}}, Note: "Sliding means over a fiftieth of the run; bands over seeds. One rate is not the best of each."}
+		Lines: []report.Line{{Name: "unigram entropy", Y: e.text.Unigram}}, Note: "Sliding means over a fiftieth of the run; bands over seeds. One rate is not the best of each."}
 	for _, name := range sortedKeys(e.deep) {
 		f.Series = append(f.Series, curve(name, e.deep[name], func(r CellResult) []float64 { return r.Losses }))
 	}

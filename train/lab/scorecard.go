@@ -57,9 +57,20 @@ func (s Spread) String() string {
 func (e *evidence) scorecard() *Scorecard {
 	c := &Scorecard{Scale: e.Scale, Text: e.text}
 	c.Rows = append(c.Rows, e.lawRows()...)
-	for _, row := range []func() Row{e.s7, e.s8, e.s9, e.s12, e.c1, e.c2, e.c3, e.c4, e.c5, e.c6, e.c7, e.c8, e.c9, e.c10, e.c11, e.c12, e.c13, e.c14, e.c15, e.c16, e.c17, e.c18} {
-		c.Rows = append(c.Rows, row())
+	type rows = []func(*evidence) Row
+	early := e.early()
+	for _, row := range (rows{(*evidence).s7, (*evidence).s8, (*evidence).s9}) {
+		c.Rows = append(c.Rows, e.atBoth(early, row))
 	}
+	c.Rows = append(c.Rows, e.s12(), e.c1(), e.c2(), e.atBoth(early, (*evidence).c3), e.c4())
+	for _, row := range (rows{(*evidence).c5, (*evidence).c6, (*evidence).c7, (*evidence).c8}) {
+		c.Rows = append(c.Rows, e.atBoth(early, row))
+	}
+	c.Rows = append(c.Rows, e.c9(), e.atBoth(early, (*evidence).c10), e.c11(), e.c12())
+	for _, row := range (rows{(*evidence).c13, (*evidence).c14}) {
+		c.Rows = append(c.Rows, e.atBoth(early, row))
+	}
+	c.Rows = append(c.Rows, e.c15(), e.atBoth(early, (*evidence).c16), e.c17(), e.c18())
 	c.Figures = e.figures()
 	return c
 }
@@ -115,14 +126,18 @@ func before(figure func(*Look) float64) func(CellResult) float64 {
 }
 
 // ofPaths sums a figure of paths of one variant up over seeds.
-func (e *evidence) ofPaths(variant string, figure func(Path) float64) Spread {
+func ofPaths(paths []Path, variant string, figure func(Path) float64) Spread {
 	var values []float64
-	for _, p := range e.paths {
+	for _, p := range paths {
 		if p.Variant == variant {
 			values = append(values, figure(p))
 		}
 	}
 	return SpreadOf(values...)
+}
+
+func (e *evidence) ofPaths(variant string, figure func(Path) float64) Spread {
+	return ofPaths(e.paths, variant, figure)
 }
 
 // ofModels sums a figure of untrained models of one variant and depth up over seeds.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +55,16 @@ func counting(t *testing.T, dir string, jobs int) (r *Runner, trained *[]string)
 		}}, trained
 }
 
+// inJSON is a value as text, in which what is not a number equals itself.
+func inJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // TestGrid wants the same grid to give the same figures whatever the number of jobs, and what is kept to be used again.
 func TestGrid(t *testing.T) {
 	dir := t.TempDir()
@@ -77,11 +86,11 @@ func TestGrid(t *testing.T) {
 	if len(trained) != g.Size() || g.Size() != 8 {
 		t.Errorf("trained %d cells of %d", len(trained), g.Size())
 	}
-	if alone, _ := run(g, "", 1); !reflect.DeepEqual(first, alone) {
+	if alone, _ := run(g, "", 1); inJSON(t, first) != inJSON(t, alone) {
 		t.Error("another number of jobs gives other figures")
 	}
 	again, trained := run(g, dir, 2)
-	if len(trained) != 0 || !reflect.DeepEqual(first, again) {
+	if len(trained) != 0 || inJSON(t, first) != inJSON(t, again) {
 		t.Errorf("finished cells ran again: %v", trained)
 	}
 	g.Seeds = append(g.Seeds, 3)
@@ -124,38 +133,6 @@ func TestSameBatches(t *testing.T) {
 	}
 }
 
-// TestCellLooks wants a cell to bring what was asked for, and figures that fit each other.
-func TestCellLooks(t *testing.T) {
-	g := littleGrid()
-	r, _ := counting(t, t.TempDir(), 1)
-	c := g.cell("residual", 3e-3, 0, 1)
-	c.Blocks, c.Probe, c.Drop = true, true, true
-	for range 2 { // trained, then read back
-		results, err := r.Run(context.Background(), []Cell{c})
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := results[0]
-		if len(x.Losses) != 12 || len(x.Blocks) != 12 || len(x.Blocks[0]) != 2 || len(x.Dropped) != 2 || x.Before == nil || x.After == nil {
-			t.Fatalf("result %+v", x)
-		}
-		if squares := x.Blocks[0][0]*x.Blocks[0][0] + x.Blocks[0][1]*x.Blocks[0][1]; !(squares > 0 && squares < x.Norms[0]*x.Norms[0]) {
-			t.Errorf("blocks' gradients %v, global %g", x.Blocks[0], x.Norms[0])
-		}
-		for _, look := range []*Look{x.Before, x.After} {
-			if len(look.Stream) != 3 || len(look.Dual) != 2 || len(look.Grad) != 3 || math.Abs(look.Cosine[0]-1) > 1e-6 || len(look.Rewrite) != 2 || look == x.Before && math.Abs(look.Stream[2]-1) > 1e-2 {
-				t.Errorf("look %+v", look)
-			}
-		}
-		if a := x.After; math.Abs(float64(a.RawLoss-a.Loss)) < 1e-3 || !(a.Logits > 0 && a.RawLogits > 0) { // the head reads both streams
-			t.Errorf("logits %+v", a)
-		}
-		if !(float64(x.Val) < float64(x.Before.Loss)) || float64(x.Dropped[0]) == float64(x.Val) {
-			t.Errorf("validation loss %g, before training %g, without block 1 %g", x.Val, x.Before.Loss, x.Dropped[0])
-		}
-	}
-}
-
 // TestDiverged wants a run whose loss is not a number to end there, and to be told apart.
 func TestDiverged(t *testing.T) {
 	g := littleGrid()
@@ -195,40 +172,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestOutcomes(t *testing.T) {
-	text := &Text{Vocab: 256, Unigram: 3.2}
-	course := func(values ...float64) []float64 {
-		var all []float64
-		for i := 1; i < len(values); i++ {
-			for k := range 60 {
-				all = append(all, values[i-1]+(values[i]-values[i-1])*float64(k)/60)
-			}
-		}
-		return all
-	}
-	for _, c := range []struct {
-		losses []float64
-		want   Outcome
-	}{
-		{course(5.5, 3, 2.5, 2.3), Trains}, {course(5.5, 3.25, 3.22, 3.21), Plateau}, {course(5.5, 3.1, 3.15, 3.12), Plateau}, {course(5.5, 4.5, 4, 3.6), Slow},
-		{course(5.5, 2.5, 2.4, 3.0), FellBack}, {course(5.5, 0.3, 0.3, 4), Jumped}, {course(5.5, 3, 5, 9), Diverged}, {course(5.5, 3)[:50], Diverged}, {nil, Diverged},
-		{course(5.5, 3.4, 3.2, 2.9), Trains},
-	} {
-		steps := 180
-		if got := OutcomeOf(c.losses, steps, text); got != c.want {
-			t.Errorf("%d losses that end at %.2f: %s, want %s", len(c.losses), Final(c.losses), got, c.want)
-		}
-	}
-}
-
-func TestEntropies(t *testing.T) {
-	ids := batch.IDs{0, 1, 0, 1, 0, 1, 0, 1}
-	unigram, bigram, err := entropies(ids, 5)
-	if err != nil || math.Abs(unigram-math.Ln2) > 1e-12 || math.Abs(bigram) > 1e-12 {
-		t.Errorf("two letters in turn: unigram %g, bigram %g, %v", unigram, bigram, err)
-	}
-}
-
 // TestSensitivity holds the figure against one by hand: losses 2, 2.5 and one that is worse than the start at 4 have the mean 0.8333 above 2.
 func TestSensitivity(t *testing.T) {
 	place := func(rate, val float64, o Outcome) Place {
@@ -243,7 +186,27 @@ func TestSensitivity(t *testing.T) {
 		t.Errorf("largest stable rate %g", LargestStable(places))
 	}
 	g := Grid{Placements: []string{"pre"}, Warmups: []int{0}}
-	if a := g.Advise(places)[0]; a.Rate != 1 || a.Open || a.Stable != 2 {
+	if a := g.Advise(places)[0]; a.Rate != 1 || a.Open || a.Stable != 2 || !strings.Contains(a.Why, "at least a factor of two from the edge") {
+		t.Errorf("advice %+v", a)
+	}
+	row := func(unigram float64) []string {
+		return g.RatesReport(&Text{Vocab: 9, Unigram: unigram}, places).Sections[0].Tables[0].Rows[0]
+	}
+	if r := row(2.3); r[1] != "2" || r[2] != "0.833" || r[3] != "1" || r[4] != "2.000" || r[5] != "1" {
+		t.Errorf("advice %q", r)
+	}
+	if r := row(2.1); r[5] != "–" || !strings.Contains(r[7], "nothing got well below the unigram entropy, 2.100") {
+		t.Errorf("advice on runs that learned the frequencies alone: %q", r)
+	}
+	places[0].Runs[0].Val, places[1].Runs[0].Val = 2.5, 2 // the best is next to the edge
+	if a := g.Advise(places)[0]; a.Rate != 1 || !strings.Contains(a.Why, "next to the edge") {
+		t.Errorf("advice %+v", a)
+	}
+	places[2].Runs[0].Val = 1.9 // the best has failed
+	if a := g.Advise(places)[0]; a.Rate != 1 || !strings.Contains(a.Why, "at a larger one") {
+		t.Errorf("advice %+v", a)
+	}
+	if a := g.Advise(places[:2])[0]; a.Rate != 2 || !a.Open {
 		t.Errorf("advice %+v", a)
 	}
 }
@@ -256,20 +219,5 @@ func TestValues(t *testing.T) {
 	var back Values
 	if err := json.Unmarshal(text, &back); err != nil || back[3] != 1.0/3 || !math.IsNaN(back[1]) || len(back) != 4 {
 		t.Errorf("%v, %v", back, err)
-	}
-}
-
-// TestHeads wants the loss that is worked out from what the head reads to be the program's.
-func TestHeads(t *testing.T) {
-	g := littleGrid()
-	r, _ := counting(t, "", 1)
-	c := g.cell("post", 3e-3, 0, 1)
-	c.Probe = true
-	results, err := r.Run(context.Background(), []Cell{c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a := results[0].After; math.Abs(float64(a.RawLoss-a.Loss)) > 1e-5 || a.Logits != a.RawLogits {
-		t.Errorf("post has no final norm, so both losses are one: %g and %g", a.Loss, a.RawLoss)
 	}
 }

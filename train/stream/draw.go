@@ -68,7 +68,7 @@ func Draw(w io.Writer, h History, title, format string) error {
 	all.SetColor(color.White)
 	all.Fill(all.Rectangle.Path())
 	head := draw.TextStyle{Color: color.Black, Font: plot.DefaultFont, XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
-	head.Font.Size = 14
+	head.Font.Size, head.Font.Variant = 14, sans
 	all.FillText(head, vg.Point{X: all.Center().X, Y: all.Max.Y - 2*vg.Millimeter}, title)
 	body := draw.Crop(all, 0, 0, 0, -vg.Centimeter)
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: 6 * vg.Millimeter, PadY: 4 * vg.Millimeter, PadTop: 2 * vg.Millimeter, PadBottom: 2 * vg.Millimeter,
@@ -80,13 +80,26 @@ func Draw(w io.Writer, h History, title, format string) error {
 	return err
 }
 
+// sans is the variant of the font without serifs.
+const sans = "Sans"
+
+// newPlot is an empty plot with that font everywhere.
+func newPlot() *plot.Plot {
+	p := plot.New()
+	p.Title.TextStyle.Font.Variant = sans
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle.Font.Variant, a.Tick.Label.Font.Variant = sans, sans
+	}
+	return p
+}
+
 // shades is the number of colours.
 const shades = 255
 
 // draw draws one heat map with its scale on the right.
 func (p panel) draw(c draw.Canvas, h History) {
 	g := p.grid(h)
-	m := plot.New()
+	m := newPlot()
 	m.Title.Text = p.title
 	m.X.Label.Text = "step"
 	m.Y.Tick.Marker = g.labels()
@@ -103,8 +116,8 @@ func (p panel) draw(c draw.Canvas, h History) {
 	colours.SetMin(low)
 	colours.SetMax(high)
 	m.Add(cells{g, colours})
-	const scale = 2 * vg.Centimeter
-	left := draw.Crop(c, 0, -scale, 0, 0)
+	const scale = 2.4 * vg.Centimeter
+	left := draw.Crop(c, 0, -scale-3*vg.Millimeter, 0, 0)
 	m.Draw(left)
 	data := m.DataCanvas(left)
 	drawScale(draw.Crop(c, c.Max.X-c.Min.X-scale, 0, data.Min.Y-c.Min.Y, data.Max.Y-c.Max.Y), colours)
@@ -112,7 +125,7 @@ func (p panel) draw(c draw.Canvas, h History) {
 
 // drawScale draws what the colours stand for: values of which they show the decimal logarithm.
 func drawScale(c draw.Canvas, colours palette.ColorMap) {
-	s := plot.New()
+	s := newPlot()
 	s.HideX()
 	s.Y.Padding = 0
 	s.Y.Tick.Marker = powers{}

@@ -157,3 +157,18 @@ func TestTicks(t *testing.T) {
 		}
 	}
 }
+
+// TestPanels wants each panel to show what its title says, as a decimal logarithm.
+func TestPanels(t *testing.T) {
+	h := made(1, 3)
+	h[0].Sublayers[1] = metrics.Sublayer{Name: "layers.0.mlp", In: 3, Out: 100, Ratio: 0.01, Grad: 1e-5, Straight: 2, Through: 2000}
+	for i, want := range []float64{2, -2, -5, 3} {
+		if g := panels[i].grid(h); math.Abs(g.values[1][0]-want) > 1e-12 || g.names[1] != "0 mlp" || g.steps[0] != 3 {
+			t.Errorf("%s: %+v, want %g", panels[i].title, g, want)
+		}
+	}
+	h[0].Sublayers[0].Max = 77
+	if m := TrendOf(h[0]).Max; m != 77 {
+		t.Errorf("the largest value is %g", m)
+	}
+}

@@ -36,10 +36,9 @@ type Series struct {
 	Name      string
 	X, Y      []float64
 	Low, High []float64
-	Dashed    bool
 }
 
-// Line is a horizontal line of reference.
+// Line is a horizontal line of reference; the legend has its name and value.
 type Line struct {
 	Name string
 	Y    float64
@@ -62,11 +61,6 @@ func (f Figure) plot() (*plot.Plot, *plot.Legend, error) {
 	legend.TextStyle.Font.Variant = "Sans"
 	legend.Padding, legend.ThumbnailWidth = vg.Points(3), vg.Points(20)
 	p.Add(grid())
-	for _, l := range f.Lines {
-		if err := f.across(p, l); err != nil {
-			return nil, nil, err
-		}
-	}
 	styles := f.styles()
 	if f.Bars {
 		return p, &legend, f.bars(p, &legend, styles)
@@ -76,7 +70,7 @@ func (f Figure) plot() (*plot.Plot, *plot.Legend, error) {
 			return nil, nil, fmt.Errorf("series %s: %w", s.Name, err)
 		}
 	}
-	lines := make(map[int]plot.Thumbnailer)
+	lines := make(map[int][]plot.Thumbnailer)
 	for i, s := range f.Series {
 		line, err := f.series(p, s, styles[i])
 		if err != nil {
@@ -89,7 +83,12 @@ func (f Figure) plot() (*plot.Plot, *plot.Legend, error) {
 			legend.Add(f.Series[i].Name + " (none)")
 			continue
 		}
-		legend.Add(f.Series[i].Name, lines[i])
+		legend.Add(f.Series[i].Name, lines[i]...)
+	}
+	for _, l := range f.Lines {
+		if err := f.across(p, &legend, l); err != nil {
+			return nil, nil, err
+		}
 	}
 	f.bounds(p)
 	return p, &legend, nil
@@ -135,11 +134,26 @@ func (f Figure) draw(c vg.CanvasSizer) error {
 	if f.Bars && len(f.Series) == 1 {
 		right = 0
 	}
-	p.Draw(draw.Crop(dc, vg.Points(6), -right-vg.Points(6), vg.Points(6), -vg.Points(6)))
+	whole := draw.Crop(dc, vg.Points(6), -right-vg.Points(6), vg.Points(6), -vg.Points(6))
+	area := draw.Crop(whole, f.labelY(p, whole), 0, 0, 0)
+	p.Draw(area)
 	if right > 0 {
 		legend.Draw(draw.Crop(dc, width-right, 0, 0, -vg.Points(30)))
 	}
 	return nil
+}
+
+// labelY draws the name of the y axis and returns the width that it takes. The plotting library would reserve room above the plot for it on
+// logarithmic axes, where it takes the middle of the values for that of the axis.
+func (f Figure) labelY(p *plot.Plot, c draw.Canvas) vg.Length {
+	if f.Y == "" {
+		return 0
+	}
+	style := p.X.Label.TextStyle
+	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XCenter, draw.YTop
+	data := p.DataCanvas(c)
+	c.FillText(style, vg.Point{X: c.Min.X, Y: data.Center().Y}, f.Y)
+	return style.Height(f.Y) + vg.Points(6)
 }
 
 var (

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -18,7 +19,7 @@ func (f Figure) usable(x, y float64) bool {
 }
 
 // series draws a line, nil where there is nothing to draw.
-func (f Figure) series(p *plot.Plot, s Series, style draw.LineStyle) (plot.Thumbnailer, error) {
+func (f Figure) series(p *plot.Plot, s Series, style stroke) ([]plot.Thumbnailer, error) {
 	var points plotter.XYs
 	for i := range s.X {
 		if f.usable(s.X[i], s.Y[i]) {
@@ -32,21 +33,23 @@ func (f Figure) series(p *plot.Plot, s Series, style draw.LineStyle) (plot.Thumb
 	if err != nil {
 		return nil, err
 	}
-	line.LineStyle = style
+	line.LineStyle = style.LineStyle
 	p.Add(line)
+	thumbs := []plot.Thumbnailer{line}
 	if len(points) <= 30 {
 		dots, err := plotter.NewScatter(points)
 		if err != nil {
 			return nil, err
 		}
-		dots.GlyphStyle = draw.GlyphStyle{Color: style.Color, Radius: style.Width * 1.3, Shape: draw.CircleGlyph{}}
+		dots.GlyphStyle = style.mark
 		p.Add(dots)
+		thumbs = append(thumbs, dots)
 	}
-	return line, nil
+	return thumbs, nil
 }
 
 // band fills the space between a series' lowest and highest values.
-func (f Figure) band(p *plot.Plot, s Series, style draw.LineStyle) error {
+func (f Figure) band(p *plot.Plot, s Series, style stroke) error {
 	if len(s.Low) != len(s.X) || len(s.High) != len(s.X) {
 		return nil
 	}
@@ -71,8 +74,8 @@ func (f Figure) band(p *plot.Plot, s Series, style draw.LineStyle) error {
 	return nil
 }
 
-// across draws a line of reference with its name above it.
-func (f Figure) across(p *plot.Plot, l Line) error {
+// across draws a line of reference and names it in the legend, where no line can cover the name.
+func (f Figure) across(p *plot.Plot, legend *plot.Legend, l Line) error {
 	low, high := f.span()
 	if !f.usable(low, l.Y) {
 		return nil
@@ -82,14 +85,8 @@ func (f Figure) across(p *plot.Plot, l Line) error {
 		return err
 	}
 	line.LineStyle = draw.LineStyle{Color: grey, Width: vg.Points(1), Dashes: dashes[2]}
-	label, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: high, Y: l.Y}}, Labels: []string{l.Name}})
-	if err != nil {
-		return err
-	}
-	style := &label.TextStyle[0]
-	style.Font.Variant, style.Font.Size, style.Color, style.XAlign, style.YAlign = "Sans", vg.Points(8.5), grey, draw.XRight, draw.YBottom
-	label.Offset = vg.Point{Y: vg.Points(2)}
-	p.Add(line, label)
+	p.Add(line)
+	legend.Add(fmt.Sprintf("%s %s", l.Name, Short(l.Y)), line)
 	return nil
 }
 
@@ -147,32 +144,54 @@ func widen(a *plot.Axis, log bool) {
 	}
 }
 
-// bars draws series as groups of bars.
-func (f Figure) bars(p *plot.Plot, legend *plot.Legend, styles []draw.LineStyle) error {
-	each := vg.Points(max(3, min(22, 330/float64(max(1, len(f.Labels)*len(f.Series))))))
+// bars draws series as groups of bars. Those of one series have the colours of their places.
+func (f Figure) bars(p *plot.Plot, legend *plot.Legend, styles []stroke) error {
+	each := vg.Points(max(3, min(40, 330/float64(max(1, len(f.Labels)*len(f.Series))))))
 	for i, s := range f.Series {
-		values := make(plotter.Values, len(s.Y))
-		for k, y := range s.Y {
-			if f.usable(0, y) || !f.LogY && !math.IsNaN(y) && !math.IsInf(y, 0) {
-				values[k] = y
+		offset := each * vg.Length(float64(i)-float64(len(f.Series)-1)/2)
+		if len(f.Series) > 1 {
+			b, err := f.bar(p, s.Y, 0, each, offset, styles[i].Color)
+			if err != nil {
+				return err
 			}
-		}
-		if len(values) == 0 {
+			if b != nil {
+				legend.Add(s.Name, b)
+			}
 			continue
 		}
-		b, err := plotter.NewBarChart(values, each)
-		if err != nil {
-			return err
-		}
-		b.Color, b.LineStyle.Width = styles[i].Color, 0
-		b.Offset = each * vg.Length(float64(i)-float64(len(f.Series)-1)/2)
-		p.Add(b)
-		if len(f.Series) > 1 {
-			legend.Add(s.Name, b)
+		for k := range s.Y {
+			style := styles[i]
+			if k < len(f.Labels) && s.Name == "" {
+				style.Color = palette[lookOf(f.Labels[k]).colour]
+			}
+			if _, err := f.bar(p, s.Y[k:k+1], float64(k), each, offset, style.Color); err != nil {
+				return err
+			}
 		}
 	}
 	widen(&p.X, false)
 	widen(&p.Y, false)
+	p.X.Min, p.X.Max = min(p.X.Min, -0.6), max(p.X.Max, float64(len(f.Labels))-0.4)
 	p.Y.Max += 0.05 * (p.Y.Max - p.Y.Min)
 	return nil
+}
+
+// bar draws bars of one colour from a place on, nil where there are none.
+func (f Figure) bar(p *plot.Plot, y []float64, from float64, wide, offset vg.Length, c color.Color) (*plotter.BarChart, error) {
+	values := make(plotter.Values, len(y))
+	for k, v := range y {
+		if f.usable(0, v) || !f.LogY && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			values[k] = v
+		}
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	b, err := plotter.NewBarChart(values, wide)
+	if err != nil {
+		return nil, err
+	}
+	b.XMin, b.Offset, b.Color, b.LineStyle.Width = from, offset, c, 0
+	p.Add(b)
+	return b, nil
 }

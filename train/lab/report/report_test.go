@@ -9,8 +9,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"prenorm/model/block"
 )
 
 // example is a page with everything that pages have, text that must be escaped, and values that cannot be drawn.
@@ -116,6 +119,38 @@ func TestSame(t *testing.T) {
 	}
 }
 
+// TestLooks wants every placement to have a look of its own, the same in every figure, and what is drawn beside it to differ.
+func TestLooks(t *testing.T) {
+	looks := map[look]string{}
+	for _, name := range append(block.Names(), "dyt") {
+		if _, ok := known[name]; !ok {
+			t.Errorf("%s has no look", name)
+		}
+		l := lookOf(name)
+		if other, taken := looks[l]; taken {
+			t.Errorf("%s and %s look alike", name, other)
+		}
+		looks[l] = name
+		if lookOf(name+" 4 blocks") != l || lookOf(name+"+scaled") != l {
+			t.Errorf("variants of %s have another look", name)
+		}
+	}
+	f := Figure{Series: []Series{{Name: "pre"}, {Name: "post"}, {Name: "pre+scaled"}, {Name: "pre plain"}}}
+	lines := f.styles()
+	f.Bars = true
+	bars := f.styles()
+	for i := range lines {
+		for k := range i {
+			if lines[i].Color == lines[k].Color && len(lines[i].Dashes) == len(lines[k].Dashes) && (len(lines[i].Dashes) == 0 || lines[i].Dashes[0] == lines[k].Dashes[0]) {
+				t.Errorf("lines of %s and %s look alike", f.Series[i].Name, f.Series[k].Name)
+			}
+			if bars[i].Color == bars[k].Color {
+				t.Errorf("bars of %s and %s look alike", f.Series[i].Name, f.Series[k].Name)
+			}
+		}
+	}
+}
+
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
@@ -144,12 +179,31 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestShort(t *testing.T) {
-	for v, want := range map[float64]string{0.0947: "0.0947", 0.5: "0.500", 3.14159: "3.14", 31.4159: "31.4", 314.159: "314", 0: "0.000", 1.9e-5: "1.9e-05", -0.02: "-0.0200", 2.5e6: "2.5e+06"} {
+	for v, want := range map[float64]string{0.0947: "0.0947", 0.5: "0.500", 3.14159: "3.14", 31.4159: "31.4", 314.159: "314", 0: "0", 0.99999: "1.00", -9.996: "-10.0", 99.96: "100", 0.09999: "0.100", 99999: "1.0e+05", 9.999e-4: "0.00100", 1.9e-5: "1.9e-05", -0.02: "-0.0200", 2.5e6: "2.5e+06"} {
 		if got := Short(v); got != want {
 			t.Errorf("%g is %s, want %s", v, got, want)
 		}
 	}
 	if Short(math.NaN()) != "–" {
 		t.Errorf("NaN is %s", Short(math.NaN()))
+	}
+}
+
+// TestDrawn wants the legend in the order of the lines' right ends, bands in the range of the plot, and verdicts in green and red.
+func TestDrawn(t *testing.T) {
+	f := Figure{Series: []Series{{Name: "low", X: []float64{1, 2}, Y: []float64{9, 1}}, {Name: "high", X: []float64{1, 2}, Y: []float64{0, 5}}, {Name: "none"},
+		{Name: "middle", X: []float64{1, 2}, Y: []float64{3, 3}, Low: []float64{-20, -20}, High: []float64{30, 30}}}}
+	if order := f.ranking(); !slices.Equal(order, []int{1, 3, 0, 2}) {
+		t.Errorf("the legend's order %v", order)
+	}
+	if p, _, err := f.plot(); err != nil || p.Y.Max < 30 || p.Y.Min > -20 {
+		t.Errorf("from %g to %g, the band from -20 to 30; %v", p.Y.Min, p.Y.Max, err)
+	}
+	if good, bad, open := markColours["holds"], markColours["fails"], markColours["unsure"]; good.G <= good.R || bad.R <= bad.G || open == good || open == bad {
+		t.Errorf("verdicts are %v, %v and %v", good, bad, open)
+	}
+	numbers := Table{Rows: [][]string{{"1.5", "+2", "a"}, {"–", "", "3"}}}
+	if !numbers.numeric(0) || !numbers.numeric(1) || numbers.numeric(2) {
+		t.Error("columns of numbers are not told from others")
 	}
 }

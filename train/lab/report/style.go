@@ -24,43 +24,69 @@ var palette = []color.RGBA{
 	{0x33, 0x22, 0x88, 0xff}, {0xdd, 0x88, 0x33, 0xff}, {0x8c, 0x56, 0x4b, 0xff}, {0x55, 0x55, 0x55, 0xff}, {0x99, 0x99, 0x33, 0xff}, {0x44, 0xaa, 0x99, 0xff},
 }
 
-// known are the colours of the placements that most figures show, so that a placement has one colour everywhere.
-var known = map[string]int{"pre": 0, "post": 1, "deepnorm": 2, "keel": 3, "sandwich": 4, "peri": 4, "residual": 5, "olmo2": 6, "lns": 7, "hybrid": 8, "subln": 9, "b2t": 10, "mix": 11}
+// look is how a placement is drawn everywhere: its colour in the palette, its first dashes, and the mark on its values. No two have all three.
+type look struct{ colour, dash, mark int }
 
-// colourOf is a series' colour: its placement's, else one by its name.
-func colourOf(name string) color.RGBA {
+var known = map[string]look{
+	"pre": {0, 0, 0}, "post": {1, 0, 1}, "deepnorm": {2, 0, 2}, "keel": {3, 0, 3}, "sandwich": {4, 0, 0}, "residual": {5, 0, 4}, "olmo2": {6, 0, 1},
+	"lns": {7, 0, 5}, "hybrid": {8, 0, 3}, "subln": {9, 0, 4}, "b2t": {10, 0, 5}, "mix": {11, 0, 2},
+	"peri": {4, 1, 2}, "layerscale": {5, 1, 0}, "rezero": {7, 1, 1}, "none": {2, 1, 3}, "noskip": {9, 1, 0}, "dyt": {0, 1, 5},
+}
+
+// lookOf is a series' look: its placement's, else one by its name.
+func lookOf(name string) look {
 	placement, _, _ := strings.Cut(name, " ")
 	placement, _, _ = strings.Cut(placement, "+")
-	if i, ok := known[placement]; ok {
-		return palette[i]
+	if l, ok := known[placement]; ok {
+		return l
 	}
 	h := fnv.New32a()
 	h.Write([]byte(name))
-	return palette[h.Sum32()%uint32(len(palette))]
+	n := int(h.Sum32() % uint32(len(palette)))
+	return look{n, 0, n % len(marks)}
 }
 
 var dashes = [][]vg.Length{nil, {vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2.5)}, {vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}}
 
-// styles gives each series a colour, and lines of one colour different dashes.
-func (f Figure) styles() []draw.LineStyle {
-	used := map[color.RGBA]int{}
-	styles := make([]draw.LineStyle, len(f.Series))
+// marks are the shapes on values, which tell lines apart whose colours are alike or lie on each other.
+var marks = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
+
+// stroke is how a series is drawn.
+type stroke struct {
+	draw.LineStyle
+	mark draw.GlyphStyle
+}
+
+// styles gives each series the look of its placement, and those of one placement different dashes.
+func (f Figure) styles() []stroke {
+	used := map[look]int{}
+	styles := make([]stroke, len(f.Series))
 	for i, s := range f.Series {
-		c := colourOf(s.Name)
-		dash := dashes[used[c]%len(dashes)]
-		used[c]++
-		if s.Dashed {
-			dash = dashes[1]
+		l := lookOf(s.Name)
+		c, dash := palette[l.colour], dashes[(l.dash+used[l])%len(dashes)]
+		if f.Bars { // which have no dashes
+			c = paler(c, used[l])
 		}
+		used[l]++
 		wide := max(1.4, 2.4-0.12*float64(i)) // where lines lie on each other, the earlier show beside the later
-		styles[i] = draw.LineStyle{Color: c, Width: vg.Points(wide), Dashes: dash}
+		styles[i] = stroke{draw.LineStyle{Color: c, Width: vg.Points(wide), Dashes: dash}, draw.GlyphStyle{Color: c, Radius: vg.Points(1.1 + 0.9*wide), Shape: marks[l.mark]}}
 	}
 	return styles
 }
 
+// paler is a colour with less ink: two fifths are taken off n times.
+func paler(c color.RGBA, n int) color.RGBA {
+	for range n {
+		for _, v := range []*uint8{&c.R, &c.G, &c.B} {
+			*v += uint8(2 * (255 - int(*v)) / 5)
+		}
+	}
+	return c
+}
+
 // dress sets fonts, colours and axes.
 func (f Figure) dress(p *plot.Plot) {
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.Title, f.X, f.Y
+	p.Title.Text, p.X.Label.Text = f.Title, f.X
 	p.BackgroundColor = color.White
 	p.Title.TextStyle.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Weight: boldWeight, Size: vg.Points(12)}
 	p.Title.TextStyle.Color, p.Title.Padding = ink, vg.Points(8)

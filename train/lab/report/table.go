@@ -1,9 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,52 +24,53 @@ type Table struct {
 }
 
 // Row adds a row of any values; floats are shown with three significant digits.
-func (t *Table) Row(values ...any) {
-	cells := make([]string, len(values))
-	for i, v := range values {
-		switch v := v.(type) {
-		case float64:
-			cells[i] = Short(v)
-		default:
-			cells[i] = fmt.Sprint(v)
-		}
-	}
-	t.Rows = append(t.Rows, cells)
-}
+func (t *Table) Row(values ...any) { t.Rows = append(t.Rows, cells(Short, values)) }
 
 // Full adds a row for a file: floats with all digits.
 func (t *Table) Full(values ...any) {
-	cells := make([]string, len(values))
-	for i, v := range values {
-		switch v := v.(type) {
-		case float64:
-			cells[i] = strconv.FormatFloat(v, 'g', -1, 64)
-		default:
-			cells[i] = fmt.Sprint(v)
-		}
-	}
-	t.Rows = append(t.Rows, cells)
+	t.Rows = append(t.Rows, cells(func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }, values))
 }
 
-// Short is a number with three significant digits, as people read it.
+// cells writes values, floats by a function.
+func cells(float func(float64) string, values []any) []string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		if f, ok := v.(float64); ok {
+			words[i] = float(f)
+		} else {
+			words[i] = fmt.Sprint(v)
+		}
+	}
+	return words
+}
+
+// Short is a number with three significant digits, as people read it, and with two where it is very small or large.
 func Short(v float64) string {
-	switch a := max(v, -v); {
+	switch a := math.Abs(rounded(v)); {
 	case v != v:
 		return "–"
 	case a != 0 && (a < 1e-3 || a >= 1e5):
 		return strconv.FormatFloat(v, 'e', 1, 64)
-	case a >= 100:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case a >= 1:
-		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
-	digits := 3
-	for a := max(v, -v); a != 0 && a < 0.1; a *= 10 {
-		digits++
+	return Plain(v)
+}
+
+// rounded is v with three significant digits: 0.9999 has those of 1.
+func rounded(v float64) float64 {
+	digits, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64)
+	return digits
+}
+
+// Plain is a number with three significant digits and without an exponent.
+func Plain(v float64) string {
+	v = rounded(v)
+	if v == 0 {
+		return "0"
 	}
-	return strconv.FormatFloat(v, 'f', digits, 64)
+	// The exponent of the first digit says how many follow the point.
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 2, 64), "e")
+	first, _ := strconv.Atoi(exponent)
+	return strconv.FormatFloat(v, 'f', max(0, 2-first), 64)
 }
 
 func (t Table) write(dir string) error {
@@ -75,18 +78,11 @@ func (t Table) write(dir string) error {
 	if t.Raw != nil {
 		from = *t.Raw
 	}
-	f, err := os.Create(filepath.Join(dir, t.Name+".csv"))
-	if err != nil {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(append([][]string{from.Columns}, from.Rows...)); err != nil {
 		return err
 	}
-	w := csv.NewWriter(f)
-	if err = w.Write(from.Columns); err == nil {
-		err = w.WriteAll(from.Rows)
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return os.WriteFile(filepath.Join(dir, t.Name+".csv"), b.Bytes(), 0o666)
 }
 
 // numeric says whether every cell of a column that holds anything starts like a number.
