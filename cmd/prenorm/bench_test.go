@@ -130,7 +130,7 @@ func TestBenchWithoutSchedule(t *testing.T) {
 	inTiny(t)
 	sets := []string{"--set", "train.steps=2", "--set", "train.schedule.warmup=3", "--set", "train.eval.every=1000", "--set", "checkpoint.every=1000"}
 	command(append([]string{"train", "tiny.yaml"}, sets...)...).want(t, exitUsage, "train.schedule.warmup=3: 3 leaves none of 2 steps")
-	r := command(append([]string{"bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01"}, sets...)...).want(t, exitOK, "decoding")
+	r := command(append([]string{"bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01"}, sets...)...).want(t, exitOK, "bytes a token")
 	if strings.Contains(r.errOut, "warning") {
 		t.Errorf("warns:\n%s", r.errOut)
 	}
