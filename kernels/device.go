@@ -70,6 +70,14 @@ func (m *hostMarker) Marks() ([]float64, error) {
 	return seconds, nil
 }
 
+// Prober is implemented by backends that can measure what their hardware does at most, whatever their kernels do. Both take about a second.
+type Prober interface {
+	// PeakFLOPs is the floating-point operations a second of multiply-adds in registers, in float32.
+	PeakFLOPs() float64
+	// Bandwidth is the bytes a second that are read from memory, and that are read and written by a copy.
+	Bandwidth() (read, copied float64)
+}
+
 // Multiplier is implemented by backends that have more than one way to multiply matrices.
 type Multiplier interface {
 	// Multiplies says which one was taken: "cublas" or "own".

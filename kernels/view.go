@@ -62,6 +62,22 @@ func (v View) Rows() int {
 	return v.Len() / v.Dim(-1)
 }
 
+// Part returns rows from … to-1 of a view of rank 1 or more, in the same memory.
+func (v View) Part(from, to int) View {
+	row := v.DType.Size()
+	for _, d := range v.Shape[1:] {
+		row *= d
+	}
+	part := View{Shape: append([]int{to - from}, v.Shape[1:]...), DType: v.DType}
+	if v.Host != nil {
+		part.Host = v.Host[from*row : to*row : to*row]
+	}
+	if v.Dev != 0 {
+		part.Dev = v.Dev + uintptr(from*row)
+	}
+	return part
+}
+
 func (v View) String() string { return fmt.Sprintf("%s%v", v.DType, v.Shape) }
 
 // F32 returns the elements of a host view of float32. The accessors panic on another type: that is a programmer's error, Bind checks.

@@ -61,6 +61,18 @@ func (n *Net) Spec(accumulate bool, taps ...string) (exec.Spec, error) {
 	return s, nil
 }
 
+// PlanFor compiles the network for programs on w: where w is packed, prefill and decoding read its packed matrices.
+func (n *Net) PlanFor(w *Weights) (*exec.Plan, error) {
+	s, err := n.Spec(false)
+	if err != nil {
+		return nil, err
+	}
+	if w.packed != nil && n.Mode == Cached {
+		s.Packing = &w.packed.packing
+	}
+	return exec.NewPlan(w.be, s)
+}
+
 // Reached says whether the loss has a gradient by a tap (Train).
 func (n *Net) Reached(tap string) bool { return n.tap(GradPrefix+tap) != nil }
 

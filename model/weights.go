@@ -21,6 +21,7 @@ type Weights struct {
 	Buffers     *exec.Slab // nil without any
 	be          kernels.Backend
 	index       map[string]int // of parameters
+	packed      *packed        // nil without
 }
 
 // NewWeights allocates zeroed float32 parameters. The configuration must have a vocabulary.
@@ -50,6 +51,9 @@ func (w *Weights) Views() map[string]kernels.View {
 	views := w.Slab.Views("")
 	if w.Buffers != nil {
 		maps.Copy(views, w.Buffers.Views(""))
+	}
+	if w.packed != nil {
+		maps.Copy(views, w.packed.slab.Views(""))
 	}
 	return views
 }
@@ -132,6 +136,9 @@ func (w *Weights) Free() error {
 	err := w.Slab.Free()
 	if w.Buffers != nil {
 		err = errors.Join(err, w.Buffers.Free())
+	}
+	if w.packed != nil {
+		err = errors.Join(err, w.packed.slab.Free())
 	}
 	return err
 }

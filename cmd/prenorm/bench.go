@@ -36,13 +36,13 @@ func newBench() *cobra.Command {
 
   kernels  every call of the training step, each shape once
   train    whole training steps, clipping and the optimizer included, and each kernel's part of them
-  sample   reading a prompt, and writing token by token
+  sample   reading a prompt, and writing token by token, with weights in float32, in bfloat16 and in 8 bits
 
-Beside the figures stand two ceilings that are measured first: the memory traffic of a large copy, and the arithmetic of the best square
-matrix product, in the run's precision. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
+Beside the figures stand ceilings that are measured first: the memory traffic of a large copy and of reading, and the arithmetic of the best
+square matrix product, in the run's precision, and on a CPU of multiply-adds in registers, which is then what shares are of. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
 view once) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
 the model's arithmetic in matrix products and attention (the backward pass as computed, without what it computes again) over the ceiling
-of products: model FLOPs utilisation against what was measured, not against a data sheet. For the step's kernels some more steps are timed
+of arithmetic: model FLOPs utilisation against what was measured, not against a data sheet. For the step's kernels some more steps are timed
 launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
 where that is quick: "naive" is how many times slower they are.
 

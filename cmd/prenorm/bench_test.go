@@ -56,21 +56,35 @@ func TestBench(t *testing.T) {
 	if want := p.Memory.Weights + p.Memory.Gradients + p.Memory.Moments + p.Memory.Train; m.Memory != want {
 		t.Errorf("memory %d, plan says %d", m.Memory, want)
 	}
-	if want := float64(p.Tokens.Step) / m.Median; math.Abs(m.Tokens/want-1) > 1e-9 || math.Abs(m.ShareOfPeak*r.Ceilings.MatMul/m.GFLOPs-1) > 1e-9 || math.Abs(p.Arithmetic.Step/m.Median/1e9/m.GFLOPs-1) > 1e-9 {
+	if want := float64(p.Tokens.Step) / m.Median; math.Abs(m.Tokens/want-1) > 1e-9 || math.Abs(m.ShareOfPeak*r.Ceilings.Peak/m.GFLOPs-1) > 1e-9 || math.Abs(p.Arithmetic.Step/m.Median/1e9/m.GFLOPs-1) > 1e-9 {
 		t.Errorf("training %+v of %+v", m, p)
 	}
 	if m.Min > m.Median || m.Steps < 3 || !(m.Loss > math.Log(256) && m.Loss < math.Log(256)+0.7) { // logits start with a variance near 1, which costs half a nat
 		t.Errorf("training %+v", m)
 	}
-	if s := r.Sample; s.Prefill <= 0 || s.Decode <= 0 || s.BytesPerToken < p.Memory.Weights/2 || s.Prompt != 8 {
-		t.Errorf("sampling %+v", s)
+	if r.Ceilings.Peak <= 0 || r.Ceilings.Read <= 0 {
+		t.Errorf("ceilings %+v", r.Ceilings)
+	}
+	if len(r.Sample) != 3 {
+		t.Fatalf("sampling %+v", r.Sample)
+	}
+	for i, s := range r.Sample {
+		if want := []string{"fp32", "bf16", "int8"}[i]; s.Weights != want || s.Prefill <= 0 || s.Decode <= 0 || s.Share <= 0 || s.Prompt != 8 {
+			t.Errorf("sampling %+v", s)
+		}
+		if i > 0 && s.BytesPerToken >= r.Sample[i-1].BytesPerToken {
+			t.Errorf("with %s weights %d bytes are moved a token, with %s weights %d", s.Weights, s.BytesPerToken, r.Sample[i-1].Weights, r.Sample[i-1].BytesPerToken)
+		}
+	}
+	if s := r.Sample[0]; s.BytesPerToken < p.Memory.Weights/2 {
+		t.Errorf("sampling %+v of weights of %d bytes", s, p.Memory.Weights)
 	}
 	if n := readTrace(t, "trace.json").counts(); n["step"] != 3 || n["adamw"] != 6 {
 		t.Errorf("trace %v", n)
 	}
 	write(t, "old.json", text)
 	command("bench", "train", "--config", "tiny.yaml", "--seconds", "0.01", "--compare", "old.json", "--set", "train.batch=1").want(t, exitOK,
-		"ceilings, measured", "of the measured ceiling of matrix products", "kernels of the step, launches timed one by one: ", " in all, beside the step's median of ", "not alike: batch 2, now 1", "tokens/s", "×")
+		"ceilings, measured", "of the measured ceiling of arithmetic", "kernels of the step, launches timed one by one: ", " in all, beside the step's median of ", "not alike: batch 2, now 1", "tokens/s", "×")
 }
 
 // TestBenchParts wants only what was asked for.
@@ -116,7 +130,7 @@ func TestBenchWithoutSchedule(t *testing.T) {
 	inTiny(t)
 	sets := []string{"--set", "train.steps=2", "--set", "train.schedule.warmup=3", "--set", "train.eval.every=1000", "--set", "checkpoint.every=1000"}
 	command(append([]string{"train", "tiny.yaml"}, sets...)...).want(t, exitUsage, "train.schedule.warmup=3: 3 leaves none of 2 steps")
-	r := command(append([]string{"bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01"}, sets...)...).want(t, exitOK, "decoding")
+	r := command(append([]string{"bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01"}, sets...)...).want(t, exitOK, "bytes a token")
 	if strings.Contains(r.errOut, "warning") {
 		t.Errorf("warns:\n%s", r.errOut)
 	}

@@ -24,15 +24,17 @@ func printBench(w io.Writer, r *bench.Report) {
 	fmt.Fprintln(w, "\nceilings, measured")
 	t := newTable(1)
 	t.row("copy", fmt.Sprintf("%.1f GB/s", r.Ceilings.Copy), "read and written")
+	if r.Ceilings.Peak > 0 {
+		t.row("reading", fmt.Sprintf("%.1f GB/s", r.Ceilings.Read))
+		t.row("multiply-adds", fmt.Sprintf("%.1f GFLOP/s", r.Ceilings.Peak), "in registers")
+	}
 	t.row("matrix product", fmt.Sprintf("%.1f GFLOP/s", r.Ceilings.MatMul), fmt.Sprintf("%d×%d×%d", r.Ceilings.Square, r.Ceilings.Square, r.Ceilings.Square))
 	t.write(w, "  ")
 	printKernels(w, r.Kernels)
 	if r.Train != nil {
 		printTraining(w, r.Train)
 	}
-	if r.Sample != nil {
-		printSampling(w, r.Sample)
-	}
+	printSampling(w, r.Sample)
 }
 
 func printKernels(w io.Writer, rows []bench.Kernel) {
@@ -65,7 +67,7 @@ func printTraining(w io.Writer, m *bench.Train) {
 	t := newTable(1)
 	t.row("step, median", took(m.Median), fmt.Sprintf("of %d, the best %s", m.Steps, took(m.Min)))
 	t.row("tokens/s", metrics.Count(m.Tokens))
-	t.row("GFLOP/s", speed(m.GFLOPs), fmt.Sprintf("%s of the measured ceiling of matrix products", percent(m.ShareOfPeak)))
+	t.row("GFLOP/s", speed(m.GFLOPs), fmt.Sprintf("%s of the measured ceiling of arithmetic", percent(m.ShareOfPeak)))
 	t.row("memory", metrics.Bytes(m.Memory), "weights, gradients, optimizer, activations; as planned")
 	t.write(w, "  ")
 	fmt.Fprintf(w, "\nkernels of the step, launches timed one by one: %s in all, beside the step's median of %s\n", took(m.InKernels()), took(m.Median))
@@ -78,11 +80,16 @@ func printTraining(w io.Writer, m *bench.Train) {
 	t.write(w, "  ")
 }
 
-func printSampling(w io.Writer, s *bench.Sample) {
-	fmt.Fprintln(w, "\nsampling, one sequence")
-	t := newTable(1)
-	t.row("prefill", metrics.Count(s.Prefill)+" tokens/s", fmt.Sprintf("prompts of %d", s.Prompt))
-	t.row("decoding", metrics.Count(s.Decode)+" tokens/s", fmt.Sprintf("%s a token read and written, %.1f GB/s, %s of the measured copy", metrics.Bytes(s.BytesPerToken), s.GBs, percent(s.Share)))
+func printSampling(w io.Writer, all []bench.Sample) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nsampling, one sequence: prompts of %s, and writing\n", counted(all[0].Prompt, "token"))
+	t := newTable(1, 2, 3, 4, 5, 6)
+	t.row("weights", "prompt tokens/s", "tokens/s", "of fp32", "bytes a token", "GB/s", "of reading")
+	for _, s := range all {
+		t.row(s.Weights, metrics.Count(s.Prefill), metrics.Count(s.Decode), fmt.Sprintf("%.2f×", s.Decode/all[0].Decode), metrics.Bytes(s.BytesPerToken), speed(s.GBs), percent(s.Share))
+	}
 	t.write(w, "  ")
 }
 

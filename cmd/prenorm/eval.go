@@ -18,6 +18,7 @@ type evalFlags struct {
 	windows int
 	invalid string
 	asJSON  bool
+	weightsFlags
 }
 
 func newEval() *cobra.Command {
@@ -39,6 +40,7 @@ Perplexities of models with different tokenizers cannot be compared; bits a byte
 	cmd.Flags().IntVar(&f.windows, "windows", 0, "read only so many windows, evenly spread over the text, 0 = all (without a text: as in training)")
 	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "", "what happens to text that is not UTF-8: `fail|replace` (by U+FFFD; default as the run did)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
+	f.weightsFlag(cmd)
 	f.deviceFlags(cmd)
 	must(cmd.RegisterFlagCompletionFunc("invalid-utf8", cobra.FixedCompletions([]string{"fail", "replace"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
@@ -74,11 +76,17 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	} else if changed && len(texts) == 0 {
 		return wrongUsage(cmd, "--invalid-utf8 is for texts that are named; the run's own validation text was read in training")
 	}
+	if err := f.checkWeights(cmd); err != nil {
+		return err
+	}
 	t, err := f.open(cmd, path)
 	if err != nil {
 		return err
 	}
 	defer t.close()
+	if err := t.pack(f.weights); err != nil {
+		return err
+	}
 	windows := f.windows
 	var text *evalText
 	if len(texts) > 0 {

@@ -34,6 +34,7 @@ var packages = map[string]string{
 	"kernels":            "",
 	"kernels/ref":        "kernels",
 	"kernels/cpu":        "kernels",
+	"kernels/cpu/peers":  "kernels kernels/cpu",
 	"kernels/cuda":       "kernels",
 	"kernels/kerneltest": "kernels kernels/ref",
 

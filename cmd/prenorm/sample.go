@@ -1,21 +1,14 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"prenorm/data/token"
 	"prenorm/model/sample"
 	"prenorm/train"
-	"prenorm/train/metrics"
 )
 
 type sampleFlags struct {
@@ -25,7 +18,8 @@ type sampleFlags struct {
 	overflow           string
 	count, tokens      int
 	stops              []string
-	asJSON             bool
+	weightsFlags
+	asJSON bool
 }
 
 func newSample() *cobra.Command {
@@ -58,6 +52,7 @@ The filters work in the order penalty, temperature, top-k, top-p, min-p.`,
 	s.IntVar(&f.tokens, "tokens", 200, "the most tokens that a text gets")
 	s.StringArrayVar(&f.stops, "stop", nil, "end before this `text` (repeatable)")
 	s.StringVar(&f.overflow, "overflow", sample.Slide, "when the context is full: slide (forget the oldest half) or stop")
+	f.weightsFlag(cmd)
 	s.BoolVar(&f.asJSON, "json", false, "write each text as a line of JSON")
 	f.deviceFlags(cmd)
 	must(cmd.RegisterFlagCompletionFunc("overflow", cobra.FixedCompletions([]string{sample.Slide, sample.Stop}, cobra.ShellCompDirectiveNoFileComp)))
@@ -68,7 +63,7 @@ func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	if err := exclusive(cmd, "prompt", "prompt-file"); err != nil {
+	if err := errors.Join(exclusive(cmd, "prompt", "prompt-file"), f.checkWeights(cmd)); err != nil {
 		return err
 	}
 	prompt, err := readPrompt(cmd, f.prompt, f.promptFile)
@@ -80,6 +75,9 @@ func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	defer t.close()
+	if err := t.pack(f.weights); err != nil {
+		return err
+	}
 	if !cmd.Flags().Changed("seed") {
 		f.options.Seed = t.run.Seed
 	}
@@ -92,10 +90,11 @@ func (f *sampleFlags) run(cmd *cobra.Command, path string) error {
 	if w.ids, err = train.PromptIDs(t.tokenizer, prompt); err != nil {
 		return usageError{fmt.Errorf("prompt: %w", ofTrained(err))}
 	}
-	if w.generator, err = sample.New(t.weights, sample.GeneratorOptions{Overflow: f.overflow, Vocab: t.tokenizer.Vocab()}); err != nil {
+	o := sample.GeneratorOptions{Overflow: f.overflow, Vocab: t.tokenizer.Vocab()}
+	if w.group, err = sample.NewGroup(t.weights, o, min(f.count, sample.GroupSize)); err != nil {
 		return err
 	}
-	defer w.generator.Free()
+	defer w.group.Free()
 	return w.all(cmd)
 }
 
@@ -129,121 +128,4 @@ func (f *sampleFlags) check(cmd *cobra.Command) error {
 		lines[i] = "--" + strings.ReplaceAll(p.Key, "_", "-") + ": " + p.What
 	}
 	return wrongUsage(cmd, "%s", strings.Join(lines, "\n"))
-}
-
-// writer writes samples.
-type writer struct {
-	*sampleFlags
-	*trained
-	generator *sample.Generator
-	sampler   *sample.Sampler
-	prompt    string
-	ids       []int32
-	out       io.Writer
-	terminal  bool // somebody watches
-}
-
-// all writes every sample and then, apart from them, the speed.
-func (w *writer) all(cmd *cobra.Command) error {
-	began, tokens := time.Now(), 0
-	for i := range w.count {
-		if i > 0 && !w.asJSON {
-			fmt.Fprintln(w.out, "---")
-		}
-		n, err := w.one(cmd.Context(), i)
-		tokens += n
-		if err != nil {
-			return err
-		}
-	}
-	seconds := time.Since(began).Seconds()
-	note(cmd.ErrOrStderr(), "%d tokens, %s tokens/s on %s", tokens, metrics.Count(float64(tokens)/max(seconds, 1e-9)), w.be.Name())
-	return nil
-}
-
-// sampleRecord is a sample as JSON.
-type sampleRecord struct {
-	Sample int    `json:"sample"`
-	Prompt string `json:"prompt"`
-	Text   string `json:"text"` // after the prompt
-	Tokens int    `json:"tokens"`
-	End    string `json:"end"` // tokens, stop, document or context
-	Seed   int64  `json:"seed"`
-	Step   int64  `json:"step"` // of the checkpoint
-}
-
-// one writes sample number i and returns how many tokens it took.
-func (w *writer) one(ctx context.Context, i int) (int, error) {
-	var text strings.Builder
-	buffer := bufio.NewWriter(w.out)
-	show := func(b []byte) error {
-		text.Write(b)
-		if w.asJSON || len(b) == 0 {
-			return nil
-		}
-		if w.terminal {
-			b = metrics.Visible(b)
-		}
-		buffer.Write(b)
-		return buffer.Flush()
-	}
-	if !w.asJSON {
-		buffer.WriteString(w.heading())
-	}
-	n, end, err := w.generate(ctx, i, show)
-	switch {
-	case err != nil:
-		return n, errors.Join(err, buffer.Flush())
-	case w.asJSON:
-		e := json.NewEncoder(w.out)
-		e.SetEscapeHTML(false)
-		return n, e.Encode(sampleRecord{i, w.prompt, text.String(), n, end, w.options.Seed, w.step})
-	case !strings.HasSuffix(w.prompt+text.String(), "\n"):
-		buffer.WriteByte('\n')
-	}
-	return n, buffer.Flush()
-}
-
-// heading is the prompt as shown: bold on a terminal, so that the model's part stands apart.
-func (w *writer) heading() string {
-	switch {
-	case !w.terminal || w.prompt == "":
-		return w.prompt
-	case !wantsColour():
-		return string(metrics.Visible([]byte(w.prompt)))
-	}
-	return "\x1b[1m" + string(metrics.Visible([]byte(w.prompt))) + "\x1b[0m"
-}
-
-// generate hands the text to show, whole characters at a time, and tells how many tokens it took and why it ended.
-func (w *writer) generate(ctx context.Context, i int, show func([]byte) error) (n int, end string, err error) {
-	stream, cut := token.NewStream(w.tokenizer), newCutter(w.stops)
-	end = "tokens"
-	err = w.generator.Generate(ctx, w.ids, w.tokens, w.sampler, i, func(id int32) (bool, error) {
-		n++
-		if id == w.tokenizer.Separator() {
-			end = "document"
-			return true, nil
-		}
-		text, err := stream.Write(id)
-		if err != nil {
-			return false, err
-		}
-		ready, stop := cut.write(text)
-		if stop {
-			end = "stop"
-		}
-		return stop, show(ready)
-	})
-	if n > 0 && errors.Is(err, sample.ErrContextFull) {
-		end, err = "context", nil
-	}
-	if err != nil || end == "stop" {
-		return n, end, err
-	}
-	ready, stop := cut.write(stream.Flush())
-	if err := show(ready); err != nil || stop {
-		return n, "stop", err
-	}
-	return n, end, show(cut.rest())
 }

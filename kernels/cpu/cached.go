@@ -41,6 +41,9 @@ func bindCacheWrite(b *Backend, c kernels.CacheWrite, a kernels.Args) kernels.La
 	}
 }
 
+// fewQueries is the number of new rows of a sequence up to which their scores are dot products.
+const fewQueries = 4
+
 // cachedBlock is how many new rows are treated at once: scores of all of them are held.
 const cachedBlock = 48
 
@@ -52,7 +55,7 @@ type cachedPlan struct {
 }
 
 func planCached(c kernels.CachedAttention, a kernels.Args, s *scratch) (p cachedPlan, err error) {
-	p.dots = c.T <= dotRows
+	p.dots = c.T <= fewQueries
 	keys, values, scores := packedSize(s.tier.cols, c.Context, c.HeadDim), s.tier.headSize(c.Context, c.HeadDim), min(c.T, cachedBlock)*pitch(c.Context)
 	if p.dots {
 		keys = 0

@@ -122,28 +122,27 @@ func (t *tier) productLoop(m, n, k int, a, b factor, c []float32, accumulate boo
 }
 
 // dotRows is the number of rows of x up to which x Wᵀ is computed by dot products: they read W where it lies, and packing it first would
-// cost more than multiplying.
-const dotRows = 4
+// cost more than multiplying. A row of the product does not depend on how many there are.
+const dotRows = 8
 
-// dotsLoop is the loop of y[m,n] = x[m,k] w[n,k]ᵀ over blocks of rows of w, each read once from memory, with an epilogue unless that is nil.
-func (t *tier) dotsLoop(m, n, k int, x, w, y []float32, accumulate bool, e *epilogue) *loop {
+// dotGroup is how many rows of W are multiplied by all rows of x before the next: they stay in the first cache.
+const dotGroup = 8
+
+// dotsLoop is the loop of y[m,n] = x[m,k] w[n,k]ᵀ over blocks of rows of w, each read once from memory, with an epilogue unless that is nil. dots
+// computes the sums of row i of x with rows of w from j on; it is not called where k is 0.
+func (t *tier) dotsLoop(m, n, k int, y []float32, e *epilogue, accumulate bool, dots func(i, j, rows int)) *loop {
 	per := max(8, min(64, blocks(n, 64)*8))
-	add := 0
-	if accumulate {
-		add = 1
-	}
 	sums := e.sums(y)
 	return newLoop(blocks(n, per), nsFLOP*10*float64(m*per*k), func(task int) {
 		j := task * per
 		rows := min(per, n-j)
-		for i := range m {
-			if k == 0 {
-				for r := range rows {
-					put(sums, i*n+j+r, 0, add)
-				}
-				continue
+		for at := j; k > 0 && at < j+rows; at += dotGroup {
+			for i := range m {
+				dots(i, at, min(dotGroup, j+rows-at))
 			}
-			t.dots(&sums[i*n+j], &x[i*k], &w[j*k], k, k, rows, add)
+		}
+		for i := 0; k == 0 && !accumulate && i < m; i++ {
+			clear(sums[i*n+j:][:rows])
 		}
 		e.finish(t, y, 0, m, j, j+rows)
 	})
@@ -152,6 +151,7 @@ func (t *tier) dotsLoop(m, n, k int, x, w, y []float32, accumulate bool, e *epil
 type matmulPlan struct {
 	m, n, k int
 	dots    bool
+	panels  *panelPlan
 	a, b    operand
 	partial []float32 // of the epilogue
 }
@@ -159,7 +159,12 @@ type matmulPlan struct {
 func planMatMul(c kernels.MatMul, a kernels.Args, s *scratch) (p matmulPlan, err error) {
 	p.m, p.n, p.k = c.Dims(a.In)
 	p.dots = c.TransB && p.m <= dotRows && (!c.TransA || p.m == 1)
-	if !p.dots {
+	switch {
+	case p.dots:
+	case c.TransB && !c.TransA && p.m <= panelRows && blocks(p.n, s.tier.cols) >= minLanes && p.k > 0:
+		panels := planPanels(p.m, p.n, p.k, false, s)
+		p.panels = &panels
+	default:
 		p.a = planA(p.m, p.n, p.k, c.TransA, s)
 		p.b = planB(p.m, p.n, p.k, !c.TransB, s)
 	}
@@ -191,7 +196,14 @@ func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kern
 	t, x, w, y := b.tier, a.In[0].F32(), a.In[1].F32(), a.Out[0].F32()
 	e, accumulate := p.epilogue(c, a), c.Accumulate && !c.Bias
 	if p.dots {
-		return b.run1(t.dotsLoop(p.m, p.n, p.k, x, w, y, accumulate, e))
+		add, sums := 0, e.sums(y)
+		if accumulate {
+			add = 1
+		}
+		return b.run1(t.dotsLoop(p.m, p.n, p.k, y, e, accumulate, func(i, j, rows int) { t.dots(&sums[i*p.n+j], &x[i*p.k], &w[j*p.k], p.k, p.k, rows, add) }))
+	}
+	if p.panels != nil {
+		return b.run1(p.panels.loop(t, x, y, e, accumulate, func(_ []float32, j, _ int) []float32 { return w[j*p.k:] }))
 	}
 	fa, packA := p.a.ready(t, x, true)
 	fb, packB := p.b.ready(t, w, false)

@@ -174,7 +174,7 @@ func TestProductBits(t *testing.T) {
 	for range 1500 {
 		c := kernels.MatMul{TransA: r.IntN(2) == 0, TransB: r.IntN(2) == 0, Accumulate: r.IntN(2) == 0}
 		size := func(limit int) int { return int(math.Exp(r.Float64()*math.Log(float64(limit)))) + r.IntN(2) }
-		m, n, k := size(200), size(200), size(900)
+		m, n, k := size(200), size(400), size(900)
 		if r.IntN(8) == 0 {
 			k = 256 * (1 + r.IntN(3)) // rows that are packed
 		}

@@ -41,6 +41,7 @@ func Calls() []kernels.Call {
 		kernels.Activation{}, kernels.ActivationGrad{}, kernels.GatedActivation{}, kernels.GatedActivationGrad{}, kernels.Dropout{},
 		kernels.LinearCrossEntropy{}, kernels.LinearCrossEntropyGrad{},
 		kernels.SampleTokens{},
+		kernels.PackWeights{}, kernels.RoundWeights{}, kernels.PackedMatMul{},
 		kernels.Fill{}, kernels.GlobalNorm{}, kernels.Moments{}, kernels.ClipFactor{}, kernels.AdamW{}, kernels.SGD{},
 	}
 }

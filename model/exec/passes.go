@@ -52,7 +52,7 @@ func (p *Plan) fuse() error {
 	p.steps = slices.DeleteFunc(p.steps, func(s step) bool { return s.look })
 	e := newEditor(p, looks)
 	for _, pass := range passes {
-		if slices.Contains(p.spec.Without, pass.name) {
+		if slices.Contains(p.spec.Without, pass.name) || pass.name == "accumulate" && p.spec.Packing != nil {
 			continue
 		}
 		for at := range e.slots {

@@ -37,6 +37,9 @@ type Spec struct {
 	Wide bool
 	// Without names passes that are left out, see [Passes].
 	Without []string
+	// Packing has products by the transpose of the caller's matrices read these packed, where the backend can; nil = as they are. The packed
+	// views are external memory by the names of [PackedNames]. Products are not added in place then.
+	Packing *kernels.Packing
 }
 
 // Plan is a compiled graph without memory.
@@ -48,6 +51,7 @@ type Plan struct {
 	nodes   map[*G.Node]*buffer
 	order   map[*G.Node]int
 	bytes   int
+	packed  []string // names of matrices that are read packed
 }
 
 // step is one launch.
@@ -135,6 +139,7 @@ func (p *Plan) compile() error {
 	if err := p.fuse(); err != nil {
 		return err
 	}
+	p.pack()
 	p.chooseTypes()
 	if err := p.share(); err != nil {
 		return err

@@ -57,7 +57,7 @@ func (o GeneratorOptions) Problems(context, vocab int) problem.List {
 type Generator struct {
 	config          model.Config
 	options         GeneratorOptions
-	cache           *exec.Slab
+	cache           *exec.Slab // nil where it is that of a [Group]
 	prefill, decode *pass
 	window          []int32   // the tokens whose keys and values are in the cache, at most config.Context
 	read            *pass     // the one that read the end of the window
@@ -70,9 +70,24 @@ type Generator struct {
 // New compiles the model's programs for prefill and decode and allocates the cache, on the weights' backend. The weights are shared: a
 // later training step shows in the next Generate.
 func New(w *model.Weights, o GeneratorOptions) (*Generator, error) {
+	g, err := emptyGenerator(w, o)
+	if err != nil {
+		return nil, fmt.Errorf("sample: %w", err)
+	}
+	if g.cache, err = newCache(w, 1); err == nil {
+		err = g.passes(w, g.cache.Views(""))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sample: %w", err), g.Free())
+	}
+	return g, nil
+}
+
+// emptyGenerator is a generator without a cache and programs.
+func emptyGenerator(w *model.Weights, o GeneratorOptions) (*Generator, error) {
 	c := w.Config
 	if err := o.Problems(c.Context, c.Vocab).Err(); err != nil {
-		return nil, fmt.Errorf("sample: %w", err)
+		return nil, err
 	}
 	if o.Prefill == 0 {
 		o.Prefill = min(DefaultPrefill, c.Context)
@@ -82,9 +97,6 @@ func New(w *model.Weights, o GeneratorOptions) (*Generator, error) {
 	}
 	g := &Generator{config: c, options: o, window: make([]int32, 0, c.Context), logits: make([]float32, c.Vocab)}
 	g.boxed = g.logits
-	if err := g.passes(w); err != nil {
-		return nil, errors.Join(fmt.Errorf("sample: %w", err), g.Free())
-	}
 	return g, nil
 }
 
@@ -132,7 +144,7 @@ func (g *Generator) Logits(prompt []int32) ([]float32, error) {
 
 // start reads a prompt into the empty cache.
 func (g *Generator) start(ctx context.Context, prompt []int32) error {
-	if g.cache == nil {
+	if g.decode == nil {
 		return fmt.Errorf("sample: the generator has been freed")
 	}
 	if len(prompt) == 0 {
@@ -158,11 +170,16 @@ func (g *Generator) start(ctx context.Context, prompt []int32) error {
 
 // advance reads one more token, after making room for it where there is none.
 func (g *Generator) advance(ctx context.Context, id int32) error {
-	size := g.config.Context
-	if len(g.window) < size {
+	if len(g.window) < g.config.Context {
 		g.window = append(g.window, id)
 		return g.run(ctx, g.decode, len(g.window)-1)
 	}
+	return g.slide(ctx, id)
+}
+
+// slide reads one more token where the window is full.
+func (g *Generator) slide(ctx context.Context, id int32) error {
+	size := g.config.Context
 	if g.options.Overflow == Stop {
 		return fmt.Errorf("%w at %d tokens (ask for fewer, or let overflow be slide)", ErrContextFull, size)
 	}

@@ -151,29 +151,34 @@ func TestCacheEqualsForwardOnCPU(t *testing.T) { testCache(t, onCPU(t)) }
 func testCache(t *testing.T, be kernels.Backend) {
 	for name, c := range variants() {
 		t.Run(name, func(t *testing.T) {
-			w := newWeightsOn(t, be, c)
-			ids := text(c.Context, c.Vocab)
-			want := allLogits(t, w, ids)
-			if slices.Equal(want[3], want[7]) {
-				t.Fatal("the logits do not depend on the place")
-			}
-			for _, chunk := range []int{testChunk, 1, 7, testContext} {
-				g := newGenerator(t, w, GeneratorOptions{Prefill: chunk})
-				for _, n := range []int{1, testChunk - 1, testChunk, testChunk + 1, 2*testChunk + 3, testContext} {
-					got, err := g.Logits(ids[:n])
-					if err != nil {
-						t.Fatal(err)
-					}
-					near(t, fmt.Sprintf("chunks of %d, prompt of %d", chunk, n), got, want[n-1])
-					for at := n; at < len(ids); at++ { // decode the rest
-						if err := g.advance(context.Background(), ids[at]); err != nil {
-							t.Fatal(err)
-						}
-						near(t, fmt.Sprintf("chunks of %d, prompt of %d, decoded to %d", chunk, n, at+1), g.logits, want[at])
-					}
-				}
-			}
+			cacheEqualsForward(t, newWeightsOn(t, be, c))
 		})
+	}
+}
+
+// cacheEqualsForward wants the logits of every prompt and of every token after it to be those of the forward without a cache.
+func cacheEqualsForward(t *testing.T, w *model.Weights) {
+	t.Helper()
+	ids := text(w.Config.Context, w.Config.Vocab)
+	want := allLogits(t, w, ids)
+	if slices.Equal(want[3], want[7]) {
+		t.Fatal("the logits do not depend on the place")
+	}
+	for _, chunk := range []int{testChunk, 1, 7, testContext} {
+		g := newGenerator(t, w, GeneratorOptions{Prefill: chunk})
+		for _, n := range []int{1, testChunk - 1, testChunk, testChunk + 1, 2*testChunk + 3, testContext} {
+			got, err := g.Logits(ids[:n])
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, fmt.Sprintf("chunks of %d, prompt of %d", chunk, n), got, want[n-1])
+			for at := n; at < len(ids); at++ { // decode the rest
+				if err := g.advance(context.Background(), ids[at]); err != nil {
+					t.Fatal(err)
+				}
+				near(t, fmt.Sprintf("chunks of %d, prompt of %d, decoded to %d", chunk, n, at+1), g.logits, want[at])
+			}
+		}
 	}
 }
 

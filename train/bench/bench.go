@@ -32,7 +32,7 @@ type Report struct {
 	Ceilings   Ceilings `json:"ceilings"`
 	Kernels    []Kernel `json:"kernels,omitempty"`
 	Train      *Train   `json:"train,omitempty"`
-	Sample     *Sample  `json:"sample,omitempty"`
+	Sample     []Sample `json:"sample,omitempty"` // each way to store the weights
 }
 
 // Ceilings are the best that the device was seen to do.
@@ -40,10 +40,30 @@ type Ceilings struct {
 	Copy   float64 `json:"copy_gb_s"`      // bytes read and written by a copy that no cache holds
 	MatMul float64 `json:"matmul_gflop_s"` // of the best square product, in the precision of the backend
 	Square int     `json:"matmul_size"`    // its size
+
+	// Of backends that can probe their hardware, 0 of others.
+	Peak float64 `json:"peak_gflop_s,omitempty"` // of multiply-adds in registers
+	Read float64 `json:"read_gb_s,omitempty"`    // bytes read from memory
+}
+
+// Arithmetic is the ceiling of arithmetic: the hardware's where that was probed, else that of products.
+func (c Ceilings) Arithmetic() float64 {
+	if c.Peak > 0 {
+		return c.Peak
+	}
+	return c.MatMul
+}
+
+// Reading is the ceiling of what reads far more than it writes.
+func (c Ceilings) Reading() float64 {
+	if c.Read > 0 {
+		return c.Read
+	}
+	return c.Copy
 }
 
 func (c Ceilings) profile() profile.Ceilings {
-	return profile.Ceilings{FLOPs: 1e9 * c.MatMul, Bytes: 1e9 * c.Copy}
+	return profile.Ceilings{FLOPs: 1e9 * c.Arithmetic(), Bytes: 1e9 * c.Copy}
 }
 
 // Kernel is one call at one shape.
@@ -96,12 +116,13 @@ type StepShare struct {
 
 // Sample is writing with the model, one sequence at a time.
 type Sample struct {
+	Weights       string  `json:"weights"` // how they are stored
 	Prompt        int     `json:"prompt_tokens"`
 	Prefill       float64 `json:"prefill_tokens_s"`
 	Decode        float64 `json:"decode_tokens_s"`
 	BytesPerToken int64   `json:"bytes_per_token"` // that decoding one token reads and writes: nearly all of it the weights
 	GBs           float64 `json:"gb_s"`            // at that speed
-	Share         float64 `json:"share_of_copy"`   // of the ceiling of copies
+	Share         float64 `json:"share_of_read"`   // of the ceiling of reading
 }
 
 // New begins a report: what is measured on what, and the ceilings.

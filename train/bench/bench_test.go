@@ -80,16 +80,16 @@ func TestPlace(t *testing.T) {
 
 // TestCompare wants ratios of speeds, of what both reports have, and the differences named.
 func TestCompare(t *testing.T) {
-	old := &Report{Name: "a", Device: "cpu", Ceilings: Ceilings{Copy: 10, MatMul: 20}, Train: &Train{Tokens: 100, Min: 2},
+	old := &Report{Name: "a", Device: "cpu", Ceilings: Ceilings{Copy: 10, MatMul: 20}, Train: &Train{Tokens: 100, Min: 2}, Sample: []Sample{{Weights: "int8", Prefill: 1, Decode: 1}},
 		Kernels: []Kernel{{Kernel: "add", Shape: "4", Seconds: 2}, {Kernel: "add", Shape: "5", Seconds: 2}}}
-	now := &Report{Name: "a", Device: "cuda", Ceilings: Ceilings{Copy: 30, MatMul: 10}, Train: &Train{Tokens: 300, Min: 1}, Sample: &Sample{Prefill: 1, Decode: 1},
+	now := &Report{Name: "a", Device: "cuda", Ceilings: Ceilings{Copy: 30, MatMul: 10}, Train: &Train{Tokens: 300, Min: 1}, Sample: []Sample{{Weights: "fp32", Prefill: 1, Decode: 1}, {Weights: "int8", Prefill: 6, Decode: 8}},
 		Kernels: []Kernel{{Kernel: "add", Shape: "4", Seconds: 0.5}, {Kernel: "mul", Shape: "5", Seconds: 2}}}
 	ratios, differ := Compare(old, now)
 	var got []float64
 	for _, r := range ratios {
 		got = append(got, r.Ratio)
 	}
-	if !slices.Equal(got, []float64{3, 0.5, 3, 2, 4}) || !slices.Equal(differ, []string{"device cpu, now cuda"}) {
+	if !slices.Equal(got, []float64{3, 0.5, 3, 2, 6, 8, 4}) || !slices.Equal(differ, []string{"device cpu, now cuda"}) {
 		t.Errorf("ratios %+v, %q", ratios, differ)
 	}
 }

@@ -25,6 +25,10 @@ func ceilings(be kernels.Backend, budget float64) (Ceilings, error) {
 	if err != nil {
 		return c, fmt.Errorf("measure the ceilings: %w", err)
 	}
+	if p, ok := be.(kernels.Prober); ok {
+		read, copied := p.Bandwidth()
+		c.Peak, c.Read, c.Copy = p.PeakFLOPs()/1e9, read/1e9, max(c.Copy, copied/1e9)
+	}
 	return c, nil
 }
 

@@ -30,14 +30,20 @@ func Compare(old, now *Report) (ratios []Ratio, differ []string) {
 		}
 	}
 	add("ceiling of copies", "GB/s", old.Ceilings.Copy, now.Ceilings.Copy)
+	add("ceiling of reading", "GB/s", old.Ceilings.Read, now.Ceilings.Read)
+	add("ceiling of multiply-adds", "GFLOP/s", old.Ceilings.Peak, now.Ceilings.Peak)
 	add("ceiling of products", "GFLOP/s", old.Ceilings.MatMul, now.Ceilings.MatMul)
 	if o, n := old.Train, now.Train; o != nil && n != nil {
 		add("training", "tokens/s", o.Tokens, n.Tokens)
 		add("training, best step", "steps/s", 1/o.Min, 1/n.Min)
 	}
-	if o, n := old.Sample, now.Sample; o != nil && n != nil {
-		add("prefill", "tokens/s", o.Prefill, n.Prefill)
-		add("decoding", "tokens/s", o.Decode, n.Decode)
+	for _, n := range now.Sample {
+		for _, o := range old.Sample {
+			if o.Weights == n.Weights {
+				add("prefill, "+n.Weights+" weights", "tokens/s", o.Prefill, n.Prefill)
+				add("decoding, "+n.Weights+" weights", "tokens/s", o.Decode, n.Decode)
+			}
+		}
 	}
 	was := map[string]Kernel{}
 	for _, k := range old.Kernels {

@@ -11,24 +11,40 @@ import (
 	"prenorm/model/sample"
 )
 
-// MeasureSample times reading a prompt and writing after it.
-func (r *Report) MeasureSample(ctx context.Context, be kernels.Backend, o Options) (err error) {
+// MeasureSample times reading a prompt and writing after it, with the weights stored in each of the ways that the backend has for them.
+func (r *Report) MeasureSample(ctx context.Context, be kernels.Backend, o Options) error {
+	for _, stored := range model.Packings {
+		s, err := r.measureSample(ctx, be, o, stored)
+		var cannot *model.CannotPack
+		if errors.As(err, &cannot) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.Sample = append(r.Sample, *s)
+	}
+	return nil
+}
+
+// measureSample measures with weights stored in one way.
+func (r *Report) measureSample(ctx context.Context, be kernels.Backend, o Options, stored string) (s *Sample, err error) {
 	w, err := model.NewWeights(be, o.Model)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.Free()) }()
-	if err := w.Initialise(o.Seed); err != nil {
-		return err
+	if err := errors.Join(w.Initialise(o.Seed), w.PackAs(stored)); err != nil {
+		return nil, err
 	}
 	g, err := sample.New(w, sample.GeneratorOptions{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, g.Free()) }()
-	s := &Sample{Prompt: max(o.Model.Context/2, 1)}
-	if s.BytesPerToken, err = decodeBytes(be, o.Model); err != nil {
-		return err
+	s = &Sample{Weights: stored, Prompt: max(o.Model.Context/2, 1)}
+	if s.BytesPerToken, err = decodeBytes(w); err != nil {
+		return nil, err
 	}
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
 	prompt := make([]int32, s.Prompt)
@@ -36,24 +52,23 @@ func (r *Report) MeasureSample(ctx context.Context, be kernels.Backend, o Option
 		prompt[i] = random.Int32N(int32(o.Model.Vocab))
 	}
 	if s.Prefill, err = prefill(ctx, g, prompt, o.Seconds/2); err != nil {
-		return err
+		return nil, err
 	}
 	if s.Decode, err = decode(ctx, g, prompt[:1], o); err != nil {
-		return err
+		return nil, err
 	}
 	s.GBs = float64(s.BytesPerToken) * s.Decode / 1e9
-	s.Share = s.GBs / r.Ceilings.Copy
-	r.Sample = s
-	return nil
+	s.Share = s.GBs / r.Ceilings.Reading()
+	return s, nil
 }
 
 // decodeBytes is what the launches that decode one token read and write at the least.
-func decodeBytes(be kernels.Backend, c model.Config) (bytes int64, err error) {
-	net, err := model.Build(c, model.Options{Mode: model.Cached, B: 1, T: 1})
+func decodeBytes(w *model.Weights) (bytes int64, err error) {
+	net, err := model.Build(w.Config, model.Options{Mode: model.Cached, B: 1, T: 1})
 	if err != nil {
 		return 0, err
 	}
-	plan, err := net.Plan(be, false)
+	plan, err := net.PlanFor(w)
 	if err != nil {
 		return 0, err
 	}

@@ -100,7 +100,7 @@ func (r *Report) MeasureTrain(ctx context.Context, be kernels.Backend, o Options
 	tokens := float64(o.Train.Batch*o.Model.Context) * float64(len(t.micros))
 	m := &Train{Steps: len(times), Median: median(times), Min: slices.Min(times)}
 	m.Tokens, m.GFLOPs = tokens/m.Median, rate(flops, m.Median)
-	m.ShareOfPeak = m.GFLOPs / r.Ceilings.MatMul
+	m.ShareOfPeak = m.GFLOPs / r.Ceilings.Arithmetic()
 	r.Train = m
 	recording, err = t.record(ctx, be)
 	if err != nil {

@@ -15,7 +15,8 @@ type dotsWriter struct {
 	*assembler
 	level
 	y, x, w, ldw, ldw3 reg.GPVirtual
-	k, n, add          reg.GPVirtual
+	k, n, add          reg.GPVirtual // add is nil where nothing is added to
+	scales, lds, lds3  reg.GPVirtual // of stored weights
 	xv, tail, spare    []reg.VecVirtual
 	bits16             reg.OpmaskVirtual
 }
@@ -137,12 +138,14 @@ func (d *dotsWriter) fold(label string, acc []reg.VecVirtual, group int) {
 		d.VADDPS(t.AsX(), x, x)
 		sums[i] = acc[i*per]
 	}
-	d.TESTQ(d.add, d.add)
-	d.JZ(to(label + "Put"))
-	for i, s := range sums {
-		d.VADDSS(operand.Mem{Base: d.y, Disp: 4 * i}, s.AsX(), s.AsX())
+	if d.add != nil {
+		d.TESTQ(d.add, d.add)
+		d.JZ(to(label + "Put"))
+		for i, s := range sums {
+			d.VADDSS(operand.Mem{Base: d.y, Disp: 4 * i}, s.AsX(), s.AsX())
+		}
+		d.Label(label + "Put")
 	}
-	d.Label(label + "Put")
 	for i, s := range sums {
 		d.VMOVSS(s.AsX(), operand.Mem{Base: d.y, Disp: 4 * i})
 	}

@@ -26,6 +26,7 @@ var files = []struct {
 	{"product_amd64", products},
 	{"vector_amd64", vectors},
 	{"tanh_amd64", tanhs},
+	{"packed_amd64", packedFunctions},
 }
 
 // vectors writes everything that goes over rows and elements.
@@ -37,6 +38,13 @@ func vectors(a *assembler) {
 		a.softmax(l)
 		a.norms(l)
 		a.plain(l)
+	}
+}
+
+// packedFunctions writes what reads stored weights.
+func packedFunctions(a *assembler) {
+	for _, l := range levels {
+		a.packed(l)
 	}
 }
 

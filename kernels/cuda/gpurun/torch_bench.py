@@ -1,5 +1,6 @@
 """Times training steps of a GPT-2 or Llama model in PyTorch, for comparison with prenorm bench train: the same shapes, the same batch, bf16
-autocast over float32 weights, scaled_dot_product_attention, torch.compile, clipping and fused AdamW. Needs nothing but torch."""
+autocast over float32 weights or float32 throughout, scaled_dot_product_attention, torch.compile, clipping and fused AdamW. Needs nothing but
+torch."""
 
 import argparse
 import json
@@ -91,6 +92,8 @@ def options():
         p.add_argument("--" + name, type=int, required=True)
     p.add_argument("--seconds", type=float, default=6)
     p.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    p.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
+    p.add_argument("--threads", type=int, help="of the CPU")
     p.add_argument("--no-compile", action="store_true")
     p.add_argument("--out", help="a file for the figures as JSON")
     return p.parse_args()
@@ -101,11 +104,11 @@ def synchronise(device):
         torch.cuda.synchronize()
 
 
-def product_ceiling(device):
-    """GFLOP/s of the best square bf16 product."""
+def product_ceiling(device, dtype):
+    """GFLOP/s of the best square product."""
     best = 0.0
     for n in [1024, 2048, 4096, 8192] if device == "cuda" else [256]:
-        a, b = (torch.randn(n, n, device=device, dtype=torch.bfloat16) for _ in range(2))
+        a, b = (torch.randn(n, n, device=device, dtype=dtype) for _ in range(2))
         for _ in range(3):
             a @ b
         for _ in range(5):
@@ -124,18 +127,21 @@ def main():
     if device == "cuda" and not torch.cuda.is_available():
         # A time of the CPU would stand beside those of the GPU.
         raise SystemExit(f"torch {torch.__version__} finds no GPU (torch.version.cuda is {torch.version.cuda}): install a build for CUDA, or say --device cpu")
+    if o.threads:
+        torch.set_num_threads(o.threads)
+    narrow = o.precision == "bf16"
     torch.manual_seed(1337)
-    torch.set_float32_matmul_precision("high")
+    torch.set_float32_matmul_precision("high" if narrow else "highest")
     model = Model(o).to(device)
     matrices = [p for p in model.parameters() if p.dim() > 1]
     vectors = [p for p in model.parameters() if p.dim() <= 1]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=1e-4, betas=(0.9, 0.95), fused=device == "cuda")
+    optimizer = torch.optim.AdamW(groups, lr=1e-4, betas=(0.9, 0.95), fused=True)
     loss_of = model if o.no_compile else torch.compile(model)
     tokens, targets = (torch.randint(o.vocab, (o.batch, o.context), device=device) for _ in range(2))
 
     def step():
-        with torch.autocast(device, dtype=torch.bfloat16):
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=narrow):
             loss = loss_of(tokens, targets)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -158,6 +164,7 @@ def main():
         "device": device,
         "gpu": torch.cuda.get_device_name() if device == "cuda" else "",
         "compiled": not o.no_compile,
+        "threads": torch.get_num_threads(),
         "parameters": sum(p.numel() for p in model.parameters()),
         "steps": len(times),
         "median_s": median,
@@ -165,7 +172,7 @@ def main():
         "tokens_s": o.batch * o.context / median,
         "loss": loss,
         "memory_bytes": torch.cuda.max_memory_allocated() if device == "cuda" else 0,
-        "matmul_gflop_s": product_ceiling(device),
+        "matmul_gflop_s": product_ceiling(device, torch.bfloat16 if narrow else torch.float32),
     }
     text = json.dumps(figures, indent=2)
     print(text)
