@@ -99,7 +99,7 @@ func TestDoctorGPU(t *testing.T) {
 		}
 		return list
 	}
-	if got := statuses(); !slices.Equal(got, []status{fine, warning, fine, fine}) || found[1].remedy != "install it" || found[3].what != "cuda bf16" || !strings.Contains(found[3].found, "allowed: 0.04") {
+	if got := statuses(); !slices.Equal(got, []status{fine, warning, fine, fine}) || found[1].remedy != "install it" || found[3].what != "cuda bf16" || !strings.Contains(found[3].found, "allowed: 0.01") {
 		t.Errorf("found %+v", found)
 	}
 	spoil = 100

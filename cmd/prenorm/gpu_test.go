@@ -92,15 +92,14 @@ func quickstart(t *testing.T, divide int) configs.Run {
 
 // TestGPUSteps holds twenty steps of the quickstart's model on the GPU against the CPU's, at half of its learning rate: at the full one the
 // gradient of so small a batch jumps, and every difference with it. A difference of one rounding grows from step to step, so the limit in
-// float32 is far above it. In bf16 the software driver is within 3.1e-3 of float32 in the loss, which falls to 0.2 and with it what an error is
-// a share of, and 5.2e-3 in the norm.
+// float32 is far above it. In bf16 the software driver is within 2.5e-4 of float32 in the loss and 7.1e-3 in the norm.
 func TestGPUSteps(t *testing.T) {
 	needGPU(t)
 	for _, c := range []struct {
 		precision  kernels.Precision
 		divide     int
 		loss, norm float64
-	}{{kernels.PrecisionFP32, 16, 1e-3, 1e-3}, {kernels.PrecisionBF16, 16, 1e-2, 3e-2}} {
+	}{{kernels.PrecisionFP32, 16, 1e-3, 1e-3}, {kernels.PrecisionBF16, 16, 2e-3, 3e-2}} {
 		t.Run(string(c.precision), func(t *testing.T) {
 			run := quickstart(t, c.divide)
 			run.Train.Optimizer.LR /= 2
