@@ -16,7 +16,7 @@ import (
 
 // examineBackends trains a tiny model for one step on every backend and compares it with the reference.
 func examineBackends() []finding {
-	names := kernels.Names()
+	names := knownKernels()
 	f := finding{fine, "backends", strings.Join(names, ", "), ""}
 	if !slices.Contains(names, "cuda") {
 		f.found += " (no cuda: that needs go build -tags gpu, a C compiler and the CUDA headers)"

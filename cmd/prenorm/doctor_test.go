@@ -62,6 +62,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		}
 		command("doctor").want(t, exitFailure, "FAIL  folder ", "local disk")
 	})
+	withBrokenGPU(t)
 	if f := examineGPU(tinyResult{}); len(f) != 1 || f[0].status != warning {
 		t.Errorf("no GPU: %+v", f)
 	}

@@ -110,6 +110,10 @@ func TestPrecisionOfARun(t *testing.T) {
 	}
 	command("train", "tiny.yaml").want(t, exitUsage, "precision: run has tf32, the default is fp32", "--set precision=fp32")
 	command("train", run).want(t, exitUsage, "precision tf32 needs a GPU, and there is none to use")
+	r := command("train", run, "--device", "cpu").want(t, exitUsage, "--set device=cpu: precision: tf32 needs a GPU and device is cpu (--set precision=fp32, or device: cuda)")
+	if strings.Contains(r.errOut, "config.yaml") {
+		t.Errorf("points into a file of the checkpoint: %s", r.errOut)
+	}
 	command("train", run, "--set", "precision=fp32").want(t, exitOK, "changed: precision from tf32 to fp32", "done: step 20 of 20")
 }
 
