@@ -169,3 +169,12 @@ func TestGPUDoctor(t *testing.T) {
 		t.Error(r.out)
 	}
 }
+
+// TestGPUWideHead wants a head dimension that the GPU has no kernel for to name what is left.
+func TestGPUWideHead(t *testing.T) {
+	needGPU(t)
+	inTiny(t)
+	wide := []string{"train", "tiny.yaml", "--max-seconds", "1e-9", "--set", "model.heads=1", "--set", "model.width=258"}
+	command(append(wide, "--device", "auto")...).want(t, exitFailure, "a head dimension of 258, the cuda backend has kernels up to 256 (take more heads, a smaller head_dim, or the device cpu)")
+	command(append(wide, "--device", "cpu")...).want(t, exitOK, "on cpu into")
+}
