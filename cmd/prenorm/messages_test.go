@@ -91,6 +91,10 @@ func TestPrecision(t *testing.T) {
 	}
 	command("train", "tiny.yaml", "--set", "precision=bf16", "--device", "cpu").want(t, exitUsage,
 		"--set precision=bf16: bf16 needs a GPU and device is cpu (--set precision=fp32, or device: cuda)")
+	r := command("check", "x.safetensors", "--precision", "bf16").want(t, exitUsage, "--precision bf16: the CPU computes in fp32 alone (--precision fp32, --device cuda, or --device ref for bf16)", "See prenorm check --help.")
+	if strings.Contains(r.errOut, "set precision") {
+		t.Errorf("check reads no run file, and says %q", r.errOut)
+	}
 	const settled = "note: the run's precision is bf16, which needs a GPU; this is fp32 on the CPU"
 	command("plan", "tiny.yaml", "--set", "precision=bf16").want(t, exitOK, settled, "memory on cpu in fp32")
 	command("plan", "tiny.yaml", "--set", "precision=bf16", "--device", "cuda").want(t, exitUsage, "this build has no CUDA backend")
