@@ -50,7 +50,7 @@ func (r Run) checkPrecision(l *problem.List) {
 	known := precisions()
 	l.OneOf("precision", r.Precision, known...)
 	if r.Device == "cpu" && r.Precision != string(kernels.PrecisionFP32) && slices.Contains(known, r.Precision) {
-		l.Addf("precision", "%s needs a GPU and device is cpu (--set precision=fp32, or device: cuda)", r.Precision)
+		l.Besidef("precision", "device", "%s needs a GPU and device is cpu (--set precision=fp32, or device: cuda)", r.Precision)
 	}
 }
 

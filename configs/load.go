@@ -126,6 +126,9 @@ func (l *Loaded) NeedsData() error { return l.Locate(l.Run.Data.NeedsData().Unde
 
 func (l *Loaded) locate(p problem.Problem) Problem {
 	at := l.places[p.Key]
+	if other := l.places[p.Beside]; at.set == "" && other.set != "" { // what the file says was right before
+		at = other
+	}
 	return Problem{l.file, at.line, at.set, p.Key, p.What}
 }
 

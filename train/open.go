@@ -16,9 +16,31 @@ import (
 // isNil says whether an interface holds a nil pointer: a part of the loop that was not reached.
 func isNil(v any) bool { return v == nil || reflect.ValueOf(v).IsNil() }
 
-// FindCheckpoint returns the checkpoint that a path means: a run's folder (its newest whole checkpoint) or a checkpoint's own folder. Checkpoints
-// that are not whole are passed over and returned in refused.
-func FindCheckpoint(path string) (dir string, refused []checkpoint.Refused, err error) {
+// OpenWeights reads the weights of the checkpoint that a path means: a run's folder (its newest whole checkpoint) or a checkpoint's own folder.
+// Checkpoints that are not whole are passed over and returned in refused. A run that is training removes old checkpoints: where it does so to
+// the one that was found, its newest is looked for again.
+func OpenWeights(path string) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
+	return openWeights(checkpoint.OS, path)
+}
+
+// attempts is how many checkpoints may go while they are read.
+const attempts = 10
+
+func openWeights(fsys checkpoint.FS, path string) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
+	for range attempts {
+		var dir string
+		if dir, refused, err = findCheckpoint(fsys, path); err != nil {
+			return nil, refused, err
+		}
+		if saved, err = checkpoint.LoadWeights(fsys, dir); err == nil || dir == path || !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return saved, refused, err
+}
+
+// findCheckpoint returns the folder of that checkpoint.
+func findCheckpoint(fsys checkpoint.FS, path string) (dir string, refused []checkpoint.Refused, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +54,7 @@ func FindCheckpoint(path string) (dir string, refused []checkpoint.Refused, err 
 	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
 		return path, nil, nil
 	}
-	dir, refused, err = checkpoint.Latest(checkpoint.OS, checkpointRoot(path))
+	dir, refused, err = checkpoint.Latest(fsys, checkpointRoot(path))
 	if err != nil {
 		return "", refused, err
 	}
@@ -68,18 +90,14 @@ func openStart(path string) (*start, error) {
 		}
 		return &start{weights: f.Tensors}, nil
 	}
-	dir, _, err := FindCheckpoint(path)
-	if err != nil {
-		return nil, err
-	}
-	c, err := checkpoint.LoadWeights(checkpoint.OS, dir)
+	c, _, err := OpenWeights(path)
 	if err != nil {
 		return nil, err
 	}
 	s := &start{weights: c.Weights}
 	if file, ok := c.Files[TokenizerFile]; ok {
 		if s.tokenizer, err = token.Unmarshal(file); err != nil {
-			return nil, fmt.Errorf("checkpoint %s: %w", dir, err)
+			return nil, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
 		}
 	}
 	return s, nil

@@ -33,8 +33,10 @@ func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
 	for _, r := range refused {
 		fmt.Fprintf(l.Out, "checkpoint refused: %s\n", r)
 	}
-	if text := recovered.String(); text != "" {
-		fmt.Fprintln(l.Out, text)
+	for _, text := range []string{recovered.String(), recovered.Missing} {
+		if text != "" {
+			fmt.Fprintln(l.Out, text)
+		}
 	}
 	l.trained = time.Duration(float64(l.metrics.Seconds()) * float64(time.Second))
 	l.introduce(resumed)

@@ -40,7 +40,7 @@ func TestStartTakesTokenizer(t *testing.T) {
 	if out, err := finish(t, source); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	dir, _, err := FindCheckpoint(source.Dir)
+	dir, _, err := findCheckpoint(checkpoint.OS, source.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestStartTakesTokenizer(t *testing.T) {
 		if err != nil || strings.Count(out, "the tokenizer is that of the weights (bpe, 300 ids)") != 1 {
 			t.Fatalf("from %s: %v\n%s", from, err, out)
 		}
-		mine, _, err := FindCheckpoint(j.Dir)
+		mine, _, err := findCheckpoint(checkpoint.OS, j.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestNotFiniteIsSavedBefore(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	dir, _, found := FindCheckpoint(j.Dir)
+	dir, _, found := findCheckpoint(checkpoint.OS, j.Dir)
 	if found != nil {
 		t.Fatal(found)
 	}

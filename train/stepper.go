@@ -142,9 +142,9 @@ type Result struct {
 	Clip     float64 // the factor that gradients were multiplied by; NaN when the norm was not finite, and then nothing was updated
 }
 
-// Finite says whether loss and gradient are numbers.
+// Finite says whether loss and gradient are numbers. Where the norm is one, so is the clip factor.
 func (r Result) Finite() bool {
-	return !math.IsNaN(r.Loss+r.GradNorm+r.Clip) && !math.IsInf(r.Loss+r.GradNorm, 0)
+	return !math.IsNaN(r.Loss+r.GradNorm) && !math.IsInf(r.Loss+r.GradNorm, 0)
 }
 
 // Step runs update number step (from 1) on the micro-batches at the learning rate lr. The loss is the mean over all targets of all

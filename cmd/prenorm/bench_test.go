@@ -79,6 +79,9 @@ func TestBench(t *testing.T) {
 	if s := r.Sample[0]; s.BytesPerToken < p.Memory.Weights/2 {
 		t.Errorf("sampling %+v of weights of %d bytes", s, p.Memory.Weights)
 	}
+	if s := r.Sample; math.Abs(float64(s.BytesPerToken)*s.Decode/1e9/s.GBs-1) > 1e-9 || math.Abs(s.GBs/r.Ceilings.Copy/s.Share-1) > 1e-9 {
+		t.Errorf("sampling %+v beside a copy of %g GB/s", s, r.Ceilings.Copy)
+	}
 	if n := readTrace(t, "trace.json").counts(); n["step"] != 3 || n["adamw"] != 6 {
 		t.Errorf("trace %v", n)
 	}

@@ -30,7 +30,7 @@ func newCheck() *cobra.Command {
 file together with its weights. The file's metadata describes the model. For each kind of figure the worst error is printed with its
 limit; above a limit the exit code is 1.
 
---rtol is the limit of a gradient's error relative to its norm; the other limits move in proportion. The usual one is 1e-4, and 0.06 with
+--rtol is the limit of a gradient's error relative to its norm; the other limits move in proportion. The usual one is 1e-4, and 0.04 with
 --precision bf16.`,
 		Example: `  prenorm check train/parity/testdata/*.safetensors
   prenorm check figures.safetensors --device ref --rtol 1e-5 --json`,
@@ -72,9 +72,9 @@ func (f *checkFlags) run(cmd *cobra.Command, files []string) error {
 	if !slices.Contains(kernels.Precisions(), precision) {
 		return wrongUsage(cmd, "--precision %s: wants one of %v", f.precision, kernels.Precisions())
 	}
-	be, err := openBackend(f.device, kernels.Options{Workers: f.workers, Precision: precision}, cmd.ErrOrStderr())
+	be, err := f.open(cmd, kernels.Options{Workers: f.workers, Precision: precision})
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer be.Close()
 	tolerances := parity.Of(precision)
@@ -103,6 +103,20 @@ func (f *checkFlags) run(cmd *cobra.Command, files []string) error {
 		return errReported
 	}
 	return errors.Join(failures...)
+}
+
+// open starts the device's backend. What it cannot do on any machine is a mistake of the command line.
+func (f *checkFlags) open(cmd *cobra.Command, o kernels.Options) (kernels.Backend, error) {
+	switch be, err := openBackend(f.device, o, cmd.ErrOrStderr()); {
+	case err == nil:
+		return be, nil
+	case f.device == "cuda":
+		return nil, ofCheck(err)
+	case needsGPU(o) && slices.Contains(deviceWords, f.device):
+		return nil, wrongUsage(cmd, "--precision %s: the CPU computes in fp32 alone (--precision fp32, --device cuda, or --device ref for bf16)", o.Precision)
+	default:
+		return nil, usageError{err}
+	}
 }
 
 func recordOf(file string, report parity.Report, err error) checkRecord {

@@ -32,16 +32,22 @@ func openBackend(device string, o kernels.Options, notes io.Writer) (kernels.Bac
 	switch {
 	case err == nil:
 		return be, nil
-	case device == "cuda" && errors.Is(err, errNoCUDA):
-		return nil, usageError{fmt.Errorf("device cuda: %w\n%s", err, toCPU(o))}
 	case device == "cuda":
-		return nil, fmt.Errorf("device cuda: %w\n%s", err, toCPU(o))
+		return nil, unusable(fmt.Errorf("device cuda: %w\n%s", err, toCPU(o)))
 	case needsGPU(o):
-		return nil, usageError{fmt.Errorf("precision %s needs a GPU, and there is none to use: %w\nTo run on the CPU: --set precision=fp32", o.Precision, err)}
+		return nil, unusable(fmt.Errorf("precision %s needs a GPU, and there is none to use: %w\nTo run on the CPU: --set precision=fp32", o.Precision, err))
 	case !errors.Is(err, errNoCUDA):
 		fmt.Fprintf(notes, "note: the GPU cannot be used, so this runs on the CPU: %v\n", err)
 	}
 	return openKernels("cpu", o)
+}
+
+// unusable is the error of a GPU that cannot be used: of the command line where no machine would make it right, as the build has none.
+func unusable(err error) error {
+	if errors.Is(err, errNoCUDA) {
+		return usageError{err}
+	}
+	return err
 }
 
 // toCPU says how a run goes on without a GPU.
@@ -80,7 +86,7 @@ func openCUDA(o kernels.Options) (kernels.Backend, error) {
 
 // openPlanner is openSettled for plans, which need no GPU to plan for one.
 func openPlanner(device string, o kernels.Options, notes io.Writer) (kernels.Backend, error) {
-	if device == "cuda" {
+	if device == "cuda" && slices.Contains(knownKernels(), "cuda") {
 		if be, known, err := kernels.OpenPlanner(device, o); known {
 			return be, err
 		}

@@ -47,6 +47,10 @@ func TestStoredDevice(t *testing.T) {
 		}
 		command("train", run).want(t, exitFailure, "device cuda: no NVIDIA driver\n"+remedy+"\n")
 		command("sample", run, "--device", "cuda").want(t, exitFailure, "no NVIDIA driver")
+		command("check", "x.safetensors", "--device", "cuda", "--precision", precision).want(t, exitFailure, "device cuda: no NVIDIA driver\n"+strings.Replace(remedy, "--set precision=", "--precision ", 1)+"\n")
+		if precision != "fp32" {
+			command("train", "tiny.yaml", "--fresh", "--set", "precision="+precision).want(t, exitFailure, "needs a GPU, and there is none to use: no NVIDIA driver\nTo run on the CPU: --set precision=fp32\n")
+		}
 		withKernels(t, openOriginal)
 		withoutGPU(t)
 		for _, args := range reading {
@@ -54,6 +58,7 @@ func TestStoredDevice(t *testing.T) {
 		}
 		command("eval", run).want(t, exitOK, "note: the run's ", "on the CPU")
 		command("train", run).want(t, exitUsage, "this build has no CUDA backend", "\n"+remedy+"\n")
+		command("check", "x.safetensors", "--device", "cuda").want(t, exitUsage, "this build has no CUDA backend", "\nTo run on the CPU: --device cpu\n")
 		args := strings.Fields("train " + run + strings.TrimPrefix(remedy, "To run on the CPU:"))
 		command(args...).want(t, exitOK, "on cpu into", "done: step 20 of 20")
 	}

@@ -16,7 +16,7 @@ import (
 
 // examineBackends trains a tiny model for one step on every backend and compares it with the reference.
 func examineBackends() []finding {
-	names := kernels.Names()
+	names := knownKernels()
 	f := finding{fine, "backends", strings.Join(names, ", "), ""}
 	if !slices.Contains(names, "cuda") {
 		f.found += " (no cuda: that needs go build -tags gpu, a C compiler and the CUDA headers)"
@@ -58,8 +58,8 @@ func examineBackend(name string, p kernels.Precision, want tinyResult) finding {
 	return finding{fine, what, fmt.Sprintf("a training step agrees with the reference within %.1g (allowed: %.1g)", worst, limit), ""}
 }
 
-// tinyLimits bound that error: some hundred roundings of float32, and of bfloat16 three times what a device without faults has shown.
-var tinyLimits = map[kernels.Precision]float64{kernels.PrecisionFP32: 2e-5, kernels.PrecisionBF16: 4e-2}
+// tinyLimits bound that error: some hundred roundings of float32, and of bfloat16 about four times what the reference shows in that precision.
+var tinyLimits = map[kernels.Precision]float64{kernels.PrecisionFP32: 2e-5, kernels.PrecisionBF16: 1e-2}
 
 // tinyResult is what a training step says of itself.
 type tinyResult struct {
@@ -81,10 +81,12 @@ func (r tinyResult) worstError(want tinyResult) float64 {
 	return max(math.Abs(r.loss-want.loss)/want.loss, math.Sqrt(difference/size))
 }
 
-// tinyModel has grouped queries, RoPE, a gated MLP and biases.
+// tinyModel has grouped queries, RoPE, a gated MLP and biases. It starts as GPT-2 does: weights that are larger for being few would make the
+// error of a gradient in bfloat16 larger too.
 func tinyModel() model.Config {
 	c := model.Default()
 	c.Layers, c.Width, c.Heads, c.KVHeads, c.FFN, c.Context, c.Vocab, c.Bias = 2, 32, 4, 2, 48, 24, 61, "all"
+	c.Init.Kind, c.Init.Residual = "gpt2", "scaled"
 	return c
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -62,6 +63,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		}
 		command("doctor").want(t, exitFailure, "FAIL  folder ", "local disk")
 	})
+	withBrokenGPU(t)
 	if f := examineGPU(tinyResult{}); len(f) != 1 || f[0].status != warning {
 		t.Errorf("no GPU: %+v", f)
 	}
@@ -99,7 +101,7 @@ func TestDoctorGPU(t *testing.T) {
 		}
 		return list
 	}
-	if got := statuses(); !slices.Equal(got, []status{fine, warning, fine, fine}) || found[1].remedy != "install it" || found[3].what != "cuda bf16" || !strings.Contains(found[3].found, "allowed: 0.04") {
+	if got := statuses(); !slices.Equal(got, []status{fine, warning, fine, fine}) || found[1].remedy != "install it" || found[3].what != "cuda bf16" || !strings.Contains(found[3].found, "allowed: 0.01") {
 		t.Errorf("found %+v", found)
 	}
 	spoil = 100
@@ -117,6 +119,53 @@ func TestDoctorGPU(t *testing.T) {
 		if found = examineGPU(want); !slices.Equal(statuses(), []status{warning}) || !strings.Contains(found[0].remedy, driver) {
 			t.Errorf("%v: %+v", err, found)
 		}
+	}
+}
+
+// TestWorstError wants whichever of loss and gradients is wrong to count, and what is no number, or missing, to fail.
+func TestWorstError(t *testing.T) {
+	want := tinyResult{2, []float32{3, 4}}
+	nan := float32(math.NaN())
+	for _, c := range []struct {
+		got  tinyResult
+		want float64
+	}{
+		{want, 0}, {tinyResult{2.5, []float32{3, 4}}, 0.25}, {tinyResult{1.5, []float32{3, 4}}, 0.25}, {tinyResult{2, []float32{3, 4.5}}, 0.1}, {tinyResult{2.5, []float32{3, 4.5}}, 0.25},
+		{tinyResult{2, []float32{3}}, math.Inf(1)}, {tinyResult{2, nil}, math.Inf(1)},
+	} {
+		if e := c.got.worstError(want); e != c.want {
+			t.Errorf("%v is wrong by %g, want %g", c.got, e, c.want)
+		}
+	}
+	t.Chdir(t.TempDir())
+	one, err := tinyStep("ref", kernels.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := examineBackend("cpu", kernels.PrecisionFP32, one); f.status != fine {
+		t.Errorf("%+v", f)
+	}
+	one.gradients[5] = nan
+	if f := examineBackend("cpu", kernels.PrecisionFP32, one); f.status != failed {
+		t.Errorf("a gradient that is no number: %+v", f)
+	}
+	if e := (tinyResult{math.NaN(), want.gradients}).worstError(want); e <= 1e30 {
+		t.Errorf("a loss that is no number is wrong by %g", e)
+	}
+}
+
+// TestTinyBF16 wants the reference in bfloat16 well within what the doctor allows a GPU.
+func TestTinyBF16(t *testing.T) {
+	want, err := tinyStep("ref", kernels.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tinyStep("ref", kernels.Options{Precision: kernels.PrecisionBF16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := got.worstError(want); !(e > 0 && e < tinyLimits[kernels.PrecisionBF16]/3) {
+		t.Errorf("wrong by %.2g", e)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // Exit codes.
 const (
 	exitOK          = 0
-	exitFailure     = 1
-	exitUsage       = 2   // the run file or the command line is wrong
+	exitFailure     = 1   // everything else: files, data, the machine
+	exitUsage       = 2   // the command line or the run file is wrong, or asks for what no machine does with this build
 	exitInterrupted = 130 // as shells report an interrupted program
 )
 

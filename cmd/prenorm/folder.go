@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,85 +16,6 @@ import (
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 )
-
-// claim is a run's folder in the hands of one command, which holds its lock from before the first look until its end.
-type claim struct {
-	before sight
-	config []byte // of the run file as it was; nil for none
-	lock   *checkpoint.RunLock
-	wrote  bool   // the run file
-	old    string // where --fresh put the old run, "" = nowhere
-}
-
-// claimFolder makes the folder where it is missing and takes its lock.
-func claimFolder(dir string) (*claim, error) {
-	c := &claim{before: lookAt(dir)}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("run folder: %w", err)
-	}
-	var err error
-	if c.lock, err = checkpoint.Lock(dir); err != nil {
-		return nil, err
-	}
-	c.config, err = os.ReadFile(filepath.Join(dir, train.ConfigFile)) // another command may have held the folder before
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("run folder: %w", err), c.lock.Unlock())
-	}
-	return c, nil
-}
-
-// release ends the claim. After a start that failed it leaves the folder as it was.
-func (c *claim) release(cmd *cobra.Command, failed bool) error {
-	if !failed {
-		return c.lock.Unlock()
-	}
-	err := c.undo(cmd)
-	if unlockErr := c.lock.Unlock(); err != nil || unlockErr != nil {
-		return errors.Join(err, unlockErr)
-	}
-	return c.before.restore()
-}
-
-// undo brings back the run file and the run that was set aside.
-func (c *claim) undo(cmd *cobra.Command) error {
-	config := filepath.Join(c.before.dir, train.ConfigFile)
-	switch {
-	case c.old != "":
-		return c.bringBack(cmd)
-	case !c.wrote:
-		return nil
-	case c.config != nil:
-		return shard.WriteFile(config, c.config)
-	}
-	return os.Remove(config)
-}
-
-// runNames are what a run leaves in its folder, in the order in which it is set aside. Checkpoints go last, and come back first: where they
-// are, there is the run.
-var runNames = []string{train.MetricsFile, train.ConfigFile, train.CheckpointFolder}
-
-// bringBack moves the run that was set aside back, in place of what a start without a checkpoint left.
-func (c *claim) bringBack(cmd *cobra.Command) error {
-	failed := func(err error) error { return fmt.Errorf("the old run stays in %s: %w", c.old, err) }
-	root := filepath.Join(c.before.dir, train.CheckpointFolder)
-	if _, err := checkpoint.Clean(checkpoint.OS, root); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failed(err)
-	}
-	for _, name := range slices.Backward(runNames) {
-		path := filepath.Join(c.before.dir, name)
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder with something in it is refused
-			return failed(err)
-		}
-		if err := os.Rename(filepath.Join(c.old, name), path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return failed(err)
-		}
-	}
-	if err := os.Remove(c.old); err != nil {
-		return err
-	}
-	note(cmd.OutOrStdout(), "the start failed, the old run is back in %s", c.before.dir)
-	return nil
-}
 
 // prepareFolder makes a run's folder ready for train.Run: it refuses settings that the run in it does not allow, moves that run away where
 // --fresh asks for it, and writes the run file as resolved. It returns what changed within the run.
@@ -262,43 +182,4 @@ func (f *trainFlags) refusal(cmd *cobra.Command, refused []configs.Change, stuck
 	}
 	fmt.Fprint(&b, "To start another run, add --fresh (the old one is kept) or name another folder with --out.")
 	return usageError{errors.New(b.String())}
-}
-
-// setAside moves what an old run left in the folder to a new folder in it.
-func (c *claim) setAside(cmd *cobra.Command) error {
-	dir := c.before.dir
-	var there []string
-	for _, name := range runNames {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			there = append(there, name)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("--fresh: %w", err)
-		}
-	}
-	if len(there) == 0 {
-		return nil
-	}
-	old, err := newFolder(dir, "old-")
-	if err != nil {
-		return fmt.Errorf("--fresh: %w", err)
-	}
-	for _, name := range there {
-		if err := os.Rename(filepath.Join(dir, name), filepath.Join(old, name)); err != nil {
-			return fmt.Errorf("--fresh: the old run is in part in %s: %w", old, err)
-		}
-	}
-	c.old = old
-	note(cmd.OutOrStdout(), "the old run is now in %s", old)
-	return nil
-}
-
-// newFolder makes the first folder of prefix1, prefix2, … that does not exist.
-func newFolder(dir, prefix string) (string, error) {
-	for n := 1; ; n++ {
-		path := filepath.Join(dir, fmt.Sprint(prefix, n))
-		err := os.Mkdir(path, 0o777)
-		if !errors.Is(err, fs.ErrExist) {
-			return path, err
-		}
-	}
 }

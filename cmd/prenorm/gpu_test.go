@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,15 +22,18 @@ import (
 // These tests need a GPU, or the software driver, which computes a training step of the quickstart in seconds. PRENORM_SLOW=1 runs them at
 // full size.
 
-// needGPU skips a test where there is no driver; where PRENORM_LIBCUDA names one, a missing device is a failure.
+// needGPU has a test look for the GPU as the program does, and skips it where there is no driver. Where PRENORM_LIBCUDA names a driver, a
+// device that cannot be used is a failure, but for the path of a file that is not there, which is how to test without a driver where there is one.
 func needGPU(t *testing.T) {
 	t.Helper()
+	withKnown(t, kernels.Names())
 	be, err := kernels.Open("cuda", kernels.Options{})
 	if err == nil {
 		err = be.Close()
 	}
 	if err != nil {
-		if os.Getenv("PRENORM_LIBCUDA") != "" {
+		library := os.Getenv("PRENORM_LIBCUDA")
+		if absent := filepath.IsAbs(library) && !exists(library); library != "" && !absent {
 			t.Fatal(err)
 		}
 		t.Skip(err)
@@ -92,15 +94,14 @@ func quickstart(t *testing.T, divide int) configs.Run {
 
 // TestGPUSteps holds twenty steps of the quickstart's model on the GPU against the CPU's, at half of its learning rate: at the full one the
 // gradient of so small a batch jumps, and every difference with it. A difference of one rounding grows from step to step, so the limit in
-// float32 is far above it. In bf16 the software driver is within 3.1e-3 of float32 in the loss, which falls to 0.2 and with it what an error is
-// a share of, and 5.2e-3 in the norm.
+// float32 is far above it. In bf16 the software driver is within 2.5e-4 of float32 in the loss and 7.1e-3 in the norm.
 func TestGPUSteps(t *testing.T) {
 	needGPU(t)
 	for _, c := range []struct {
 		precision  kernels.Precision
 		divide     int
 		loss, norm float64
-	}{{kernels.PrecisionFP32, 16, 1e-3, 1e-3}, {kernels.PrecisionBF16, 16, 1e-2, 3e-2}} {
+	}{{kernels.PrecisionFP32, 16, 1e-3, 1e-3}, {kernels.PrecisionBF16, 16, 2e-3, 3e-2}} {
 		t.Run(string(c.precision), func(t *testing.T) {
 			run := quickstart(t, c.divide)
 			run.Train.Optimizer.LR /= 2
@@ -202,137 +203,5 @@ func TestGPUSameSeed(t *testing.T) {
 				t.Error("another seed gives the same weights")
 			}
 		})
-	}
-}
-
-// heap is a GPU whose memory in use is looked at after every allocation.
-type heap struct {
-	kernels.Backend
-	most *int64
-}
-
-func (h *heap) Precision() kernels.Precision { return kernels.PrecisionOf(h.Backend) }
-
-func (h *heap) Device() string { return h.Backend.(kernels.Remote).Device() }
-
-func (h *heap) NewArena(bytes int) (kernels.Arena, error) {
-	a, err := h.Backend.NewArena(bytes)
-	*h.most = max(*h.most, int64(h.Backend.(interface{ Allocated() int }).Allocated()))
-	return a, err
-}
-
-// TestGPUMemoryIsPlanned holds the bytes that are in use on the device at the most against the plan.
-func TestGPUMemoryIsPlanned(t *testing.T) {
-	needGPU(t)
-	inTiny(t)
-	for _, precision := range kernels.Precisions() {
-		for _, sets := range [][]string{nil, {"train.accumulate=1", "model.dropout=0", "train.optimizer.kind=sgd"}, {"train.batch=3", "model.tied=false", "model.context=40", "model.norm.kind=layernorm"}} {
-			args := []string{"tiny.yaml", "--device", "cuda", "--set", "train.steps=1", "--set", "train.schedule.warmup=0", "--set", "precision=" + string(precision)}
-			for _, s := range sets {
-				args = append(args, "--set", s)
-			}
-			planned := planJSON(t, args...)
-			if planned.Device != "cuda" || planned.Precision != string(precision) {
-				t.Errorf("planned for %s in %s", planned.Device, planned.Precision)
-			}
-			var most int64
-			withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
-				be, err := kernels.Open(name, o)
-				return &heap{be, &most}, err
-			})
-			command(append([]string{"train", "--fresh"}, args...)...).want(t, exitOK)
-			withKernels(t, openOriginal)
-			if most != planned.Memory.Total {
-				t.Errorf("%s %v: plan says %d bytes, %d are in use", precision, sets, planned.Memory.Total, most)
-			}
-		}
-	}
-}
-
-// TestPlanWithoutDriver plans for a GPU where none can be used.
-func TestPlanWithoutDriver(t *testing.T) {
-	inTiny(t)
-	withBrokenGPU(t)
-	command("plan", "tiny.yaml", "--device", "cuda", "--set", "precision=bf16").want(t, exitOK, "memory on cuda in bf16")
-	command("plan", "tiny.yaml", "--set", "precision=bf16").want(t, exitOK, "memory on cpu in fp32")
-	command("train", "tiny.yaml", "--device", "cuda").want(t, exitFailure, "no NVIDIA driver")
-}
-
-// TestGPUOutOfMemory wants what the run takes beside what the device has.
-func TestGPUOutOfMemory(t *testing.T) {
-	needGPU(t)
-	inTiny(t)
-	huge := []string{"--device", "cuda", "--set", "model.vocab=16777216", "--set", "model.width=4096", "--set", "model.heads=64"}
-	command(append([]string{"train", "tiny.yaml"}, huge...)...).want(t, exitFailure, "out of memory on ", "bytes wanted", "lower train.batch and raise train.accumulate",
-		"model.context", "--set precision=bf16", "The run takes ", "were free before it")
-}
-
-// TestGPUBench measures on the device, launch by launch too, and wants the course of the steps not to be changed by that.
-func TestGPUBench(t *testing.T) {
-	needGPU(t)
-	inTiny(t)
-	be, err := kernels.Open("cuda", kernels.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer be.Close()
-	r, _ := benchJSON(t, "--device", "cuda", "--profile", "trace.json")
-	if r.Device != "cuda" || r.GPU == "" || r.MatMul != be.(kernels.Multiplier).Multiplies() || len(r.Kernels) < 15 || r.Train == nil || r.Sample == nil {
-		t.Errorf("report %+v", r)
-	}
-	events := readTrace(t, "trace.json").Events
-	begin := -1.0 // no launch begins before the host had made the first upload, which is of its step
-	for _, e := range events {
-		if e.Name == "upload" && (begin < 0 || e.Start < begin) {
-			begin = e.Start
-		}
-	}
-	for _, e := range events {
-		if e.Phase != "X" || e.Args["call"] == nil {
-			continue
-		}
-		if e.Start < begin || e.Took <= 0 {
-			t.Errorf("%s at %g for %g µs, after %g", e.Name, e.Start, e.Took, begin)
-		}
-		begin = e.Start
-	}
-	for i, profile := range [][]string{nil, {"--profile", "run.json"}} {
-		command(append([]string{"train", "tiny.yaml", "--device", "cuda", "--set", "train.steps=4", "--out", fmt.Sprint("run", i)}, profile...)...).want(t, exitOK)
-	}
-	if a, b := timeless(t, "run0"), timeless(t, "run1"); a != b {
-		t.Errorf("measurements differ with --profile:\n%s\n%s", a, b)
-	}
-}
-
-// TestGPUMatMul wants a run and a measurement to say who multiplies.
-func TestGPUMatMul(t *testing.T) {
-	needGPU(t)
-	inTiny(t)
-	ways := []string{"own", "auto"}
-	if os.Getenv("PRENORM_LIBCUBLAS") != "" {
-		ways = append(ways, "cublas")
-	}
-	for _, way := range ways {
-		be, err := kernels.Open("cuda", kernels.Options{MatMul: way})
-		if err != nil {
-			t.Fatal(err)
-		}
-		taken := be.(kernels.Multiplier).Multiplies()
-		if err := be.Close(); err != nil || way != "auto" && taken != way {
-			t.Errorf("%s is %s (%v)", way, taken, err)
-		}
-		command("train", "tiny.yaml", "--fresh", "--device", "cuda", "--set", "kernels.matmul="+way, "--set", "train.steps=1", "--set", "train.schedule.warmup=0").want(t, exitOK,
-			"on cuda into "+filepath.Join("runs", "tiny")+" (matrix products: "+taken+")")
-	}
-}
-
-// TestGPUDoctor wants every fact of the GPU, and steps in both precisions to agree.
-func TestGPUDoctor(t *testing.T) {
-	needGPU(t)
-	t.Chdir(t.TempDir())
-	r := command("doctor").want(t, exitOK, "backends     cpu, cuda, ref", "ok    cuda driver  ", "ok    cuda gpu     ", "cuda memory", "cuda cuBLAS", "ok    cuda         a training step",
-		"ok    cuda bf16    a training step agrees with the reference")
-	if lines := strings.Split(r.out, "\n"); slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "FAIL") }) {
-		t.Error(r.out)
 	}
 }

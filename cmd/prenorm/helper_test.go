@@ -20,12 +20,20 @@ import (
 // of step 7, "interrupt 7" sends it the signal of Ctrl-C.
 const asCommand = "PRENORM_AS_COMMAND"
 
+// A process of this event looks for a GPU as the program does.
+const withRealGPU = "real GPU"
+
+// TestMain has the tests run as in a build without a GPU, whatever this one has: a test that wants one asks for it, by withGPU, withBrokenGPU
+// or needGPU.
 func TestMain(m *testing.M) {
 	event, ok := os.LookupEnv(asCommand)
+	if event != withRealGPU {
+		knownKernels = func() []string { return noGPU }
+	}
 	if !ok {
 		os.Exit(m.Run())
 	}
-	if verb, step, ok := strings.Cut(event, " "); ok {
+	if verb, step, ok := strings.Cut(event, " "); ok && event != withRealGPU {
 		at, err := strconv.Atoi(step)
 		must(err)
 		openKernels = hooked(at, func() { signalSelf(verb) })
@@ -118,8 +126,11 @@ func withGPU(t *testing.T) {
 	withKnown(t, []string{"cpu", "cuda", "ref"})
 }
 
+// noGPU is what a build without a GPU knows.
+var noGPU = []string{"cpu", "ref"}
+
 // withoutGPU undoes it.
-func withoutGPU(t *testing.T) { withKnown(t, []string{"cpu", "ref"}) }
+func withoutGPU(t *testing.T) { withKnown(t, noGPU) }
 
 func withKnown(t *testing.T, names []string) {
 	before := knownKernels

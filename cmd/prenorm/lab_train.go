@@ -111,7 +111,7 @@ func (f *labTrainFlags) runner(cmd *cobra.Command, text *lab.Text, device string
 }
 
 func newRunner(cmd *cobra.Command, dir string, text *lab.Text, device string, workers, jobs int) *lab.Runner {
-	if device == "auto" && !slices.Contains(kernels.Names(), "cuda") {
+	if device == "auto" && !slices.Contains(knownKernels(), "cuda") {
 		device = "cpu"
 	}
 	if jobs == 0 {

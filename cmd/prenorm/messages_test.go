@@ -91,6 +91,10 @@ func TestPrecision(t *testing.T) {
 	}
 	command("train", "tiny.yaml", "--set", "precision=bf16", "--device", "cpu").want(t, exitUsage,
 		"--set precision=bf16: bf16 needs a GPU and device is cpu (--set precision=fp32, or device: cuda)")
+	r := command("check", "x.safetensors", "--precision", "bf16").want(t, exitUsage, "--precision bf16: the CPU computes in fp32 alone (--precision fp32, --device cuda, or --device ref for bf16)", "See prenorm check --help.")
+	if strings.Contains(r.errOut, "set precision") {
+		t.Errorf("check reads no run file, and says %q", r.errOut)
+	}
 	const settled = "note: the run's precision is bf16, which needs a GPU; this is fp32 on the CPU"
 	command("plan", "tiny.yaml", "--set", "precision=bf16").want(t, exitOK, settled, "memory on cpu in fp32")
 	command("plan", "tiny.yaml", "--set", "precision=bf16", "--device", "cuda").want(t, exitUsage, "this build has no CUDA backend")
@@ -110,6 +114,10 @@ func TestPrecisionOfARun(t *testing.T) {
 	}
 	command("train", "tiny.yaml").want(t, exitUsage, "precision: run has tf32, the default is fp32", "--set precision=fp32")
 	command("train", run).want(t, exitUsage, "precision tf32 needs a GPU, and there is none to use")
+	r := command("train", run, "--device", "cpu").want(t, exitUsage, "--set device=cpu: precision: tf32 needs a GPU and device is cpu (--set precision=fp32, or device: cuda)")
+	if strings.Contains(r.errOut, "config.yaml") {
+		t.Errorf("points into a file of the checkpoint: %s", r.errOut)
+	}
 	command("train", run, "--set", "precision=fp32").want(t, exitOK, "changed: precision from tf32 to fp32", "done: step 20 of 20")
 }
 

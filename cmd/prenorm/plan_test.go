@@ -91,6 +91,7 @@ func TestPlanParts(t *testing.T) {
 		{"gradients", p.Memory.Gradients, int64(s.Grads().Bytes())},
 		{"moments", p.Memory.Moments, int64(moments)},
 		{"parameters", p.Parameters.Total, w.Count()},
+		{"copies of weights and two moments", p.Memory.Saving, 4 * 3 * w.Count()},
 		{"tokens of a step", p.Tokens.Step, 2 * 16 * 3},
 		{"tokens of the run", p.Tokens.Run, 2 * 16 * 3 * 20},
 		{"operations of a pass", int64(p.Arithmetic.TrainToken*2*16 + 0.5), s.Plan().FLOPs()},

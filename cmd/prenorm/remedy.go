@@ -11,11 +11,20 @@ var remedies = strings.NewReplacer(
 	"leave it out, or use a model that was trained on text that has it, with data.tokenizer.unknown: unk, or with tokenizer kind byte or bpe",
 )
 
-// trainedError is an error with the remedies of commands that use a trained model.
-type trainedError struct{ err error }
+// checkRemedies are flags of prenorm check for those of commands that read a run file.
+var checkRemedies = strings.NewReplacer("--set precision=fp32", "--precision fp32")
+
+// advised is an error with other remedies in its text.
+type advised struct {
+	err      error
+	remedies *strings.Replacer
+}
 
 // ofTrained puts the remedies of commands that use a trained model into an error's text.
-func ofTrained(err error) error { return trainedError{err} }
+func ofTrained(err error) error { return advised{err, remedies} }
 
-func (e trainedError) Error() string { return remedies.Replace(e.err.Error()) }
-func (e trainedError) Unwrap() error { return e.err }
+// ofCheck puts the flags of prenorm check into an error's text.
+func ofCheck(err error) error { return advised{err, checkRemedies} }
+
+func (e advised) Error() string { return e.remedies.Replace(e.err.Error()) }
+func (e advised) Unwrap() error { return e.err }

@@ -33,16 +33,13 @@ func (r *runFlags) open(cmd *cobra.Command, path string) (*trained, error) {
 	if err := r.checkDevice(cmd); err != nil {
 		return nil, err
 	}
-	dir, refused, err := train.FindCheckpoint(path)
+	saved, refused, err := train.OpenWeights(path)
 	if err != nil {
 		return nil, err
 	}
+	dir := saved.Dir
 	for _, c := range refused {
 		note(cmd.ErrOrStderr(), "warning: an older checkpoint is used, because %s", c)
-	}
-	saved, err := checkpoint.LoadWeights(checkpoint.OS, dir)
-	if err != nil {
-		return nil, err
 	}
 	t := &trained{dir: dir, step: saved.Step, state: saved.State}
 	config, err := configs.Parse(filepath.Join(dir, train.ConfigFile), saved.Files[train.ConfigFile], nil)

@@ -13,6 +13,7 @@ type Problem struct {
 	Key  string // path of the key inside the component ("norm.eps"); the composing package puts its own path in front
 	What string // the value, the rule and the remedy: "5 does not divide width 128 (try 4 or 8)"
 
+	Beside  string   // full path of another key that the value does not go with, "" = none; whoever knows which of the two is new points there
 	Allowed []string // the words that the key takes, where it is one of [List.OneOf]
 }
 
@@ -22,6 +23,11 @@ type List []Problem
 // Addf appends a problem.
 func (l *List) Addf(key, format string, args ...any) {
 	*l = append(*l, Problem{Key: key, What: fmt.Sprintf(format, args...)})
+}
+
+// Besidef appends a problem of a key with another that it does not go with.
+func (l *List) Besidef(key, beside, format string, args ...any) {
+	*l = append(*l, Problem{Key: key, Beside: beside, What: fmt.Sprintf(format, args...)})
 }
 
 // Under returns the problems with prefix put in front of every key.
@@ -46,7 +52,7 @@ func (l *List) OneOf(key, value string, allowed ...string) {
 	} else {
 		what = fmt.Sprintf("%q is not known (allowed: %s)", value, words)
 	}
-	*l = append(*l, Problem{key, what, slices.Clone(allowed)})
+	*l = append(*l, Problem{Key: key, What: what, Allowed: slices.Clone(allowed)})
 }
 
 // Err returns nil for an empty list, else one error with a line for each problem.

@@ -27,7 +27,7 @@ func init() {
 			return nil, fmt.Errorf("cpu: %d workers: the number must not be negative (0 takes GOMAXPROCS)", o.Workers)
 		}
 		if p := o.Precision; p != "" && p != kernels.PrecisionFP32 {
-			return nil, fmt.Errorf("cpu: precision %s: the CPU computes in fp32 (set precision: fp32, or device: cuda)", p)
+			return nil, fmt.Errorf("cpu: precision %s: the CPU computes in fp32 alone (take precision fp32, or device cuda)", p)
 		}
 		if _, err := startTier(); err != nil {
 			return nil, err

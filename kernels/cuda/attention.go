@@ -55,7 +55,7 @@ func shapeOf(c kernels.Call, heads, dim int) (attentionShape, error) {
 	case dim <= largestHead:
 		return attentionShape{256, 8, 64}, nil
 	}
-	return attentionShape{}, fmt.Errorf("%s: a head dimension of %d, the cuda backend has kernels up to %d", c.Kernel(), dim, largestHead)
+	return attentionShape{}, fmt.Errorf("%s: a head dimension of %d, the cuda backend has kernels up to %d (take more heads, a smaller head_dim, or the device cpu)", c.Kernel(), dim, largestHead)
 }
 
 func planAttention(c kernels.Attention, _ kernels.Args, _ *scratch) (attentionShape, error) {

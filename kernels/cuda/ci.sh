@@ -84,12 +84,13 @@ assemble() {
 
 test_ptx() { (cd "$root" && go test -tags gpu ./kernels/cuda -count=1 -run TestPTX "$@"); }
 
-# run_tests runs the package's tests on the software driver with all of its checks, warps and blocks in two orders, and the program's own
-# without the check for races, which the kernels have passed by then.
+# run_tests runs the package's tests on the software driver with all of its checks, warps and blocks in two orders, and the program's own, all
+# of them, without the check for races, which the kernels have passed by then, and once more without a driver.
 run_tests() {
 	if [ ! -d "$softgpu" ]; then
 		loud "$softgpu is not there: no kernel of kernels/cuda is run, only built and assembled"
 		(cd "$root" && go test -tags gpu ./kernels/cuda -count=1)
+		test_program_alone
 		return
 	fi
 	build_driver
@@ -97,8 +98,12 @@ run_tests() {
 	for seed in 0 3; do
 		(cd "$root" && EMU_RACECHECK=1 EMU_INITCHECK=1 EMU_FUZZ=$seed EMU_CC=80 go test -tags gpu ./kernels/cuda -count=1 -timeout 30m)
 	done
-	(cd "$root" && EMU_RACECHECK=0 EMU_CC=80 go test -tags gpu ./cmd/prenorm -count=1 -timeout 30m -run '^TestGPU')
+	(cd "$root" && EMU_RACECHECK=0 EMU_CC=80 go test -tags gpu ./cmd/prenorm -count=1 -timeout 30m)
+	test_program_alone
 }
+
+# test_program_alone runs the program's tests where no driver is found.
+test_program_alone() { (cd "$root" && PRENORM_LIBCUDA=/nowhere/libcuda.so.1 go test -tags gpu ./cmd/prenorm -count=1 -timeout 30m); }
 
 install_tools
 case ${1:-all} in

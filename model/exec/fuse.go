@@ -114,7 +114,7 @@ func fuseAddNorm(e *editor, at int) {
 	z := sum.out[0]
 	for _, i := range e.readers[z] {
 		norm := e.slots[i].main
-		if norm == nil || norm.in[0] != z {
+		if norm.in[0] != z {
 			continue
 		}
 		var call kernels.Call

@@ -105,23 +105,29 @@ func decode(ctx context.Context, g *sample.Generator, prompt []int32, o Options)
 	written := 0
 	var spent time.Duration
 	for written == 0 || spent.Seconds() < o.Seconds/2 {
-		first := true
-		began := time.Now() // from the first token on: the prompt is read before it
-		err := g.Generate(ctx, prompt, o.Model.Context, likeliest, 0, func(int32) (bool, error) {
-			if first {
-				first, began = false, time.Now()
-				return false, nil
-			}
-			written++
-			return time.Since(began).Seconds() >= o.Seconds/2, nil
-		})
+		n, took, err := writeOnce(ctx, g, prompt, o.Model.Context, likeliest, o.Seconds/2)
 		if err != nil {
 			return 0, err
 		}
-		spent += time.Since(began)
+		written, spent = written+n, spent+took
 		if o.Model.Context == 1 {
 			break
 		}
 	}
 	return float64(written) / max(spent.Seconds(), 1e-9), nil
+}
+
+// writeOnce writes up to so many tokens, or for so many seconds, and says how many came after the first and how long they took: the prompt is
+// read before the first.
+func writeOnce(ctx context.Context, g *sample.Generator, prompt []int32, most int, s *sample.Sampler, seconds float64) (written int, took time.Duration, err error) {
+	written = -1
+	began := time.Now()
+	err = g.Generate(ctx, prompt, most, s, 0, func(int32) (bool, error) {
+		if written++; written == 0 {
+			began = time.Now()
+			return false, nil
+		}
+		return time.Since(began).Seconds() >= seconds, nil
+	})
+	return max(written, 0), time.Since(began), err
 }

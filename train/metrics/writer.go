@@ -20,9 +20,10 @@ type Writer struct {
 
 // Recovered tells what opening an existing file did to it.
 type Recovered struct {
-	Kept    int   // records kept
-	Dropped int   // records of steps after the one resumed from
-	Torn    int64 // bytes of an unfinished last line, cut off
+	Kept    int    // records kept
+	Dropped int    // records of steps after the one resumed from
+	Torn    int64  // bytes of an unfinished last line, cut off
+	Missing string // a warning of kept records between which others are missing, "" = none
 }
 
 // String tells what was done in a sentence, or is empty when nothing was.
@@ -70,6 +71,7 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 	var keep, previous int64
 	var fallen error
 	number := 0
+	var holes gaps
 	end, err := scan(w.file, func(line []byte, offset int64) error {
 		number++
 		kind, at, err := decodeHead(line)
@@ -91,6 +93,7 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 					return err
 				}
 				w.seconds = t.Seconds
+				holes.see(at)
 			}
 			keep = offset + int64(len(line)) + 1
 		}
@@ -107,7 +110,7 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Torn = size - end
+	r.Torn, r.Missing = size-end, holes.String()
 	w.size = min(keep, size)
 	if err := w.cut(); err != nil {
 		return r, err

@@ -233,3 +233,29 @@ func TestReadRefuses(t *testing.T) {
 		t.Errorf("%v, want the line's place", err)
 	}
 }
+
+// TestMissingRecords wants a hole in the middle to be told, and a change of the interval, a short last one and other kinds of records not to be.
+func TestMissingRecords(t *testing.T) {
+	for _, c := range []struct {
+		steps []int
+		want  string
+	}{
+		{[]int{1, 2, 3, 4, 5}, ""}, {[]int{10, 20, 30, 40, 43}, ""}, {[]int{1, 2, 3, 10, 20, 30}, ""}, {[]int{10, 20, 30, 31, 32, 33}, ""}, {[]int{10, 20, 30, 100, 200}, ""}, {nil, ""}, {[]int{7}, ""},
+		{[]int{1, 2, 3, 5, 6}, "in 1 place, the first after step 3:"}, {[]int{10, 20, 50, 60, 70, 90, 100}, "in 2 places, the first after step 20:"}, {[]int{2, 3, 4}, ""},
+		{[]int{1, 3, 4, 5}, "in 1 place, the first after step 1:"},
+	} {
+		path := filepath.Join(t.TempDir(), "metrics.jsonl")
+		var text strings.Builder
+		for _, s := range c.steps {
+			fmt.Fprintf(&text, `{"kind":"train","step":%d}`+"\n"+`{"kind":"note","step":%d}`+"\n", s, s)
+		}
+		put(t, path, text.String())
+		w, r := openFile(t, path, 1000)
+		if (r.Missing == "") != (c.want == "") || !strings.Contains(r.Missing, c.want) {
+			t.Errorf("steps %v: %q, want %q", c.steps, r.Missing, c.want)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"prenorm/data/batch"
 	"prenorm/kernels"
@@ -14,85 +13,6 @@ import (
 	"prenorm/train"
 	"prenorm/train/safetensors"
 )
-
-// Tolerances of a comparison.
-type Tolerances struct {
-	Logits       float64 // largest absolute difference
-	Loss         float64 // relative
-	Grad         float64 // ‖Δ‖ ≤ Grad·‖g‖ + GradOfAll·‖all gradients‖: some gradients are zero in exact arithmetic
-	GradOfAll    float64
-	StepLoss     float64 // of the trajectory, times max(loss, 0.1)
-	StepGradNorm float64 // of the trajectory, relative
-}
-
-// Default are the tolerances for float32 programs.
-var Default = Tolerances{Logits: 2e-5, Loss: 1e-6, Grad: 1e-4, GradOfAll: 1e-7, StepLoss: 1e-4, StepGradNorm: 1e-3}
-
-// BF16 are the tolerances for bfloat16 programs, whose operands of products are rounded to u = 2^-8 relative. A logit has passed some dozen
-// roundings on its way through three blocks, which add up like a random walk, and the logits of the files are below 10: a few u of that. The loss
-// averages over rows, so it is better by the root of their number. A gradient passes the same way back. The trajectory adds them up over 20
-// steps, to a loss of a few tenths whose gradient is small beside its error. The reference in bfloat16, which rounds where the policy of
-// model/exec says and nowhere else, reaches logits 0.11, loss 1.1e-3, gradients 3.7 %, trajectory 1 % and 15 % on the worst of 24 models (none and
-// olmo2, whose sub-layers read a stream that no norm bounds); another order of the same sums adds to that.
-var BF16 = Tolerances{Logits: 0.16, Loss: 2e-3, Grad: 0.06, GradOfAll: 1e-3, StepLoss: 0.03, StepGradNorm: 0.3}
-
-// Of returns the tolerances for a backend's precision. Factors in tf32 have 2^-11, an eighth of the error of bfloat16, and only in products.
-func Of(p kernels.Precision) Tolerances {
-	switch p {
-	case kernels.PrecisionBF16:
-		return BF16
-	case kernels.PrecisionTF32:
-		return BF16.Scaled(1.0 / 8)
-	}
-	return Default
-}
-
-// Scaled multiplies every tolerance.
-func (t Tolerances) Scaled(f float64) Tolerances {
-	return Tolerances{t.Logits * f, t.Loss * f, t.Grad * f, t.GradOfAll * f, t.StepLoss * f, t.StepGradNorm * f}
-}
-
-// Figure is the worst error of one kind.
-type Figure struct {
-	Kind  string  // "logits", "loss", "gradients", "adamw loss", "adamw gradient norm"
-	Where string  // the tensor or step of the worst error
-	Error float64 // in units of the tolerance: at most 1 passes
-	Value float64 // as measured
-	Limit float64 // what Value may be
-}
-
-// OK says whether the figure is within its tolerance; NaN is not.
-func (f Figure) OK() bool { return f.Error <= 1 }
-
-// Report is the outcome for one file.
-type Report struct {
-	Figures []Figure
-	Notes   []string // what the file does not hold, and so was not compared
-}
-
-// OK says whether every figure is within its tolerance.
-func (r Report) OK() bool {
-	for _, f := range r.Figures {
-		if !f.OK() {
-			return false
-		}
-	}
-	return len(r.Figures) > 0
-}
-
-// worst keeps the larger of two figures.
-func (f *Figure) worst(where string, value, limit float64) {
-	e := value / limit
-	if value == 0 {
-		e = 0
-	}
-	if math.IsNaN(value) || math.IsNaN(e) {
-		e = math.Inf(1)
-	}
-	if f.Where == "" || e > f.Error {
-		f.Where, f.Value, f.Limit, f.Error = where, value, limit, e
-	}
-}
 
 // Check builds the model that the file describes, loads its weights, and compares it on the backend.
 func Check(be kernels.Backend, path string, tol Tolerances) (Report, error) {
@@ -120,7 +40,7 @@ func check(be kernels.Backend, f *safetensors.File, tol Tolerances) (Report, err
 	if err != nil {
 		return Report{}, err
 	}
-	k := checker{be: be, file: f, fc: fc, config: c, tol: tol}
+	k := checker{be: be, file: f, fc: fc, config: c, tol: tol.of(c)}
 	if k.batch, err = k.readBatch(); err != nil {
 		return Report{}, err
 	}
@@ -365,35 +285,4 @@ func (k *checker) trajectory() error {
 	}
 	k.report.Figures = append(k.report.Figures, loss, gradNorm)
 	return nil
-}
-
-// unread names tensors of the file that the model has no place for.
-func (k *checker) unread() []string {
-	table, err := model.Table(k.config)
-	if err != nil {
-		return nil
-	}
-	known := map[string]bool{}
-	for _, p := range table {
-		known[p.Name] = true
-	}
-	var extra []string
-	for _, t := range k.file.Tensors {
-		name := strings.TrimPrefix(strings.TrimPrefix(t.Name, "grad."), "trained.")
-		if !known[name] && !strings.HasPrefix(name, "input.") && !strings.HasPrefix(name, "output.") {
-			extra = append(extra, "tensor "+t.Name+" has no place in the model")
-		}
-	}
-	return extra
-}
-
-func norm(x []float32) float64 { return distance(x, make([]float32, len(x))) }
-
-func distance(x, y []float32) float64 {
-	var sum float64
-	for i := range x {
-		d := float64(x[i]) - float64(y[i])
-		sum += d * d
-	}
-	return math.Sqrt(sum)
 }

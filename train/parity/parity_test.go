@@ -7,6 +7,8 @@ import (
 	"prenorm/kernels"
 	_ "prenorm/kernels/cpu"
 	_ "prenorm/kernels/ref"
+	"prenorm/model"
+	"prenorm/model/block"
 )
 
 // TestGolden holds every backend of this build against float64 figures of an independent implementation.
@@ -61,5 +63,24 @@ func golden(t *testing.T, be kernels.Backend, path string) {
 	}
 	if len(r.Figures) < 3 {
 		t.Errorf("only %d kinds of figures were compared", len(r.Figures))
+	}
+}
+
+// TestTolerancesOfModels wants the wider bound of a gradient for the one placement that needs it, in every precision that rounds, and for no other.
+func TestTolerancesOfModels(t *testing.T) {
+	for _, name := range block.Names() {
+		c := model.Default()
+		c.Norm.Placement = name
+		for precision, want := range map[kernels.Precision][2]float64{
+			kernels.PrecisionFP32: {1e-4, 1e-4}, kernels.PrecisionTF32: {0.005, 0.00625}, kernels.PrecisionBF16: {0.04, 0.05},
+		} {
+			i := 0
+			if name == "olmo2" {
+				i = 1
+			}
+			if got := Of(precision).of(c).Grad; got != want[i] {
+				t.Errorf("%s in %s: gradients within %g, want %g", name, precision, got, want[i])
+			}
+		}
 	}
 }
