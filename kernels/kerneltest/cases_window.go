@@ -16,7 +16,7 @@ var windowShapes = []attentionShape{
 	{t: 131, d: 24, window: 95},
 	{t: 67, d: 56, window: 2},
 	{t: 131, d: 56, window: 95, documents: "one"},
-	{t: 69, d: 72, window: 2, documents: "mixed"},
+	{t: 69, d: 72, window: 2, documents: "one"},
 	{t: 67, d: 72, window: 63},
 	{t: 67, d: 104, window: 2},
 	{t: 69, d: 104, window: 63, documents: "one"},
