@@ -26,12 +26,15 @@ func TestHostMarker(t *testing.T) {
 	}
 }
 
-// TestOutOfMemoryAdvice wants bf16 to be advised where it is not the precision already.
+// TestOutOfMemoryAdvice wants to be told what to lower and what to raise, and bf16 to be advised where it is not the precision already.
 func TestOutOfMemoryAdvice(t *testing.T) {
 	for _, p := range append(Precisions(), "") {
 		text := fmt.Sprint(&OutOfMemory{Device: "a GPU", Precision: p})
 		if strings.Contains(text, "--set precision=bf16, or stop") == (p == PrecisionBF16) || !strings.Contains(text, "or stop what else uses the GPU)") {
 			t.Errorf("in %q: %s", p, text)
+		}
+		if want := "(lower train.batch and raise train.accumulate, lower model.context or the model's sizes, "; !strings.Contains(text, want) {
+			t.Errorf("%q does not say %q", text, want)
 		}
 	}
 }

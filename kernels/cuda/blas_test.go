@@ -17,8 +17,8 @@ func TestBLASProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
 	for _, precision := range kernels.Precisions() {
 		b := openedIn(t, precision, "cublas")
-		for mode := range 20 {
-			c := kernels.MatMul{TransA: mode&1 != 0, TransB: mode&2 != 0, Bias: mode/4%2 == 1, Residual: mode/4 == 2 || mode/4 == 3, Accumulate: mode/4 == 4}
+		for mode := range 24 {
+			c := kernels.MatMul{TransA: mode&1 != 0, TransB: mode&2 != 0, Bias: mode/4%2 == 1, Residual: mode/4 == 2 || mode/4 == 3, Accumulate: mode/4 >= 4}
 			in, out := kernels.F32, kernels.F32
 			if precision == kernels.PrecisionBF16 {
 				in = kernels.BF16

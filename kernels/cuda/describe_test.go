@@ -33,6 +33,17 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestDescribeMemory wants a remedy where most of the memory is taken, and none where most is free.
+func TestDescribeMemory(t *testing.T) {
+	if b := opened(t); !strings.Contains(b.Device(), "Software") {
+		t.Skip("only the software driver can be told how much memory it has")
+	}
+	out := strings.Split(strings.TrimSpace(child(t, asChild+"=describe", "EMU_MEM_GB=1")), "\n")
+	if free, taken := out[len(out)-2], out[len(out)-1]; strings.Contains(free, "nvidia-smi") || !strings.Contains(taken, "something else uses the GPU: nvidia-smi") {
+		t.Errorf("while memory is free: %s\nwhen it is taken: %s", free, taken)
+	}
+}
+
 // TestDescribeBLAS wants the file of cuBLAS where it is found, and what to do where it is not.
 func TestDescribeBLAS(t *testing.T) {
 	needBLAS(t)
@@ -53,7 +64,7 @@ func TestDescribeBLAS(t *testing.T) {
 	}
 }
 
-// describe prints the facts.
+// describe prints the facts, and those that there are when five eighths of a GiB are taken.
 func describe() {
 	b, err := New(kernels.Options{})
 	if err != nil {
@@ -61,8 +72,11 @@ func describe() {
 		return
 	}
 	defer b.Close()
-	facts, err := b.Describe()
-	fmt.Println(facts, err)
+	for _, bytes := range []int{0, 5 << 27} {
+		_, full := b.NewArena(bytes)
+		facts, err := b.Describe()
+		fmt.Printf("%+v %v\n", facts, errors.Join(full, err))
+	}
 }
 
 // TestOldGPU wants a GPU that lacks what the kernels use to be refused when the backend is opened.

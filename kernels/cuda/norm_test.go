@@ -92,6 +92,27 @@ func sameAsReferenceAs(t *testing.T, b *Backend, c kernels.Call, out, types []ke
 	}
 }
 
+// TestManySquares takes a sum of squares in more parts than are added up at once.
+func TestManySquares(t *testing.T) {
+	b := opened(t)
+	x := random(rand.New(rand.NewPCG(19, 20)), 2_300_000)
+	p, err := planGlobalNorm(kernels.GlobalNorm{}, kernels.Args{In: []kernels.View{x}}, new(scratch))
+	if err != nil || p.count <= 256 {
+		t.Fatalf("%d parts, %v", p.count, err)
+	}
+	sameAsReference(t, b, 2e-7, kernels.GlobalNorm{}, x)
+}
+
+// TestMoreRowsThanWarps takes more rows than a grid has warps, so that warps have to go on to a second one.
+func TestMoreRowsThanWarps(t *testing.T) {
+	b := opened(t)
+	r := rand.New(rand.NewPCG(21, 22))
+	const rows, width = 8*elementBlocks + 70_000, 2
+	x, one, gain, bias := random(r, rows, width), random(r, 1), random(r, width), random(r, width)
+	sameAsReference(t, b, 1e-6, kernels.Gate{}, x, gain)
+	sameAsReference(t, b, 1e-6, kernels.DyT{}, x, one, gain, bias)
+}
+
 // TestManyRows takes sums over rows of more strips than are added up at once, and of strips longer than the shortest.
 func TestManyRows(t *testing.T) {
 	b := opened(t)

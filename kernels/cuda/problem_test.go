@@ -5,6 +5,7 @@ package cuda
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ var (
 	anywhere = memory{multiple: 1, shifted: true} // as views may lie
 )
 
-// newProblem makes a random product in device memory. Its call says which of bias, residual and C are added.
+// newProblem makes a random product in device memory. Its call says which of bias, residual and C are added; a C that is not is NaN before.
 func newProblem(t *testing.T, b *Backend, r *rand.Rand, c kernels.MatMul, in, out kernels.DType, m, n, k int, lie memory) *problem {
 	t.Helper()
 	q := &problem{product: &product{call: c, m: m, n: n, k: k, narrow: in == kernels.BF16, narrowOut: out == kernels.BF16}, at: placer{t, b}}
@@ -46,7 +47,7 @@ func newProblem(t *testing.T, b *Backend, r *rand.Rand, c kernels.MatMul, in, ou
 		q.residual = normals(r, m*n, kernels.F32)
 		q.product.residual, _ = q.place(q.residual, m, n, false, kernels.F32, memory{1, lie.shifted})
 	}
-	q.c, _ = q.place(make([]float64, m*n), m, n, false, out, memory{1, lie.shifted})
+	q.c, _ = q.place(slices.Repeat([]float64{math.NaN()}, m*n), m, n, false, out, memory{1, lie.shifted})
 	if c.Accumulate {
 		q.c = q.product.residual
 	}

@@ -179,6 +179,7 @@ func attentionCases(g *generator) []testCase {
 	extremes(g, add)
 	hidden(g, add)
 	lost(g, add)
+	windows(g, add)
 	for _, s := range attentionShapes {
 		add("", s, s.inputs(g, 1.5), false)
 	}
@@ -208,6 +209,7 @@ func attentionGradCases(g *generator) []testCase {
 	extremes(g, add)
 	hidden(g, add)
 	lost(g, add)
+	windows(g, add)
 	// A NaN in the gradient of a sequence's last row reaches every key that it sees.
 	s := attentionShape{b: 2, t: 9, heads: 2, kv: 1, d: 8}
 	add(" NaN in dy", s, s.inputs(g, 1), false)

@@ -106,6 +106,20 @@ func dropoutCases(g *generator) []testCase {
 			all = append(all, c)
 		}
 	}
+	return append(all, dropoutEdges(g)...)
+}
+
+// dropoutEdges are rates at, just above and just below the random number of one element, between which and its neighbours there is none.
+func dropoutEdges(g *generator) []testCase {
+	var all []testCase
+	counter := [4]int32{3, -5, 70, 1}
+	for i := range 9 {
+		at := float64(kernels.Uniform(counter, 1, i))
+		for _, rate := range []float64{at, at + 0x1p-26, at - 0x1p-26} {
+			all = append(all, testCase{name: fmt.Sprintf("%g at the random number of element %d", rate, i), call: kernels.Dropout{Rate: rate, Site: 1},
+				in: []tensor{g.normal(9), integers(counter[:]...)}})
+		}
+	}
 	return all
 }
 

@@ -49,7 +49,7 @@ func dytGradCases(g *generator) []testCase {
 }
 
 // gateSizes are N, C and the size of the gate.
-var gateSizes = [][3]int{{0, 4, 4}, {3, 0, 1}, {1, 1, 1}, {3, 7, 7}, {3, 7, 1}, {2, 12, 3}, {5, 16, 16}, {4, 33, 33}, {4, 33, 1}, {65, 64, 64}, {7, 130, 65}, {300, 130, 130}, {300, 130, 1}}
+var gateSizes = [][3]int{{0, 4, 4}, {3, 0, 1}, {1, 1, 1}, {3, 7, 7}, {3, 7, 1}, {2, 12, 3}, {5, 16, 16}, {4, 33, 33}, {4, 33, 1}, {65, 64, 64}, {7, 130, 65}, {300, 130, 130}, {300, 130, 1}, {2, 600, 1}}
 
 func gateCases(g *generator) []testCase {
 	var all []testCase

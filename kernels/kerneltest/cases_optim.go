@@ -104,7 +104,8 @@ func adamWCases(g *generator) []testCase {
 	all = append(all, testCase{name: "gradients below eps", call: c, in: small, alias: alias})
 	nan := g.state(33, 2, 3, 1)
 	nan[3] = nan[3].with(math.NaN(), 17)
-	return append(all, testCase{name: "NaN", call: c, in: nan, alias: alias})
+	clip := g.state(35, 2, 3, math.NaN())
+	return append(all, testCase{name: "NaN", call: c, in: nan, alias: alias}, testCase{name: "clip factor NaN", call: c, in: clip, alias: alias})
 }
 
 func sgdCases(g *generator) []testCase {
@@ -116,5 +117,6 @@ func sgdCases(g *generator) []testCase {
 	}
 	nan := g.state(33, 1, 3, 1)
 	nan[2] = nan[2].with(math.NaN(), 17)
-	return append(all, testCase{name: "NaN", call: kernels.SGD{Momentum: 0.9}, in: nan, alias: alias})
+	clip, c := g.state(35, 1, 3, math.NaN()), kernels.SGD{Momentum: 0.9, WeightDecay: 0.1}
+	return append(all, testCase{name: "NaN", call: c, in: nan, alias: alias}, testCase{name: "clip factor NaN", call: c, in: clip, alias: alias})
 }

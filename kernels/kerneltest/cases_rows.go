@@ -15,7 +15,7 @@ func init() {
 }
 
 // embedSizes are N, V, C.
-var embedSizes = [][3]int{{1, 1, 1}, {0, 3, 4}, {2, 5, 3}, {7, 3, 8}, {13, 11, 15}, {16, 64, 16}, {33, 7, 33}, {65, 130, 65}, {257, 31, 64}, {3, 5, 0}}
+var embedSizes = [][3]int{{1, 1, 1}, {0, 3, 4}, {2, 5, 3}, {7, 3, 8}, {13, 11, 15}, {16, 64, 16}, {33, 7, 33}, {65, 130, 65}, {257, 31, 64}, {3, 5, 0}, {5, 7, 6}, {4, 6, 12}}
 
 func embedCases(g *generator) []testCase {
 	var all []testCase
@@ -90,6 +90,7 @@ func cacheWriteCases(g *generator) []testCase {
 	add(2, 8, 5, 4, 3) // more rows than there is room for
 	add(2, 4, 4, 16, 0)
 	add(3, 16, 64, 33, 17)
+	add(2, 3, 5, 6, 1)
 	for _, bad := range []int32{-1, 7} {
 		add(2, 3, 7, 5, bad)
 		all[len(all)-1].fails = []string{fmt.Sprint(bad), "7"}

@@ -47,6 +47,10 @@ func sampleCases(g *generator) []testCase {
 		add("zeros of both signs", c, g.floats([]int{6, 40}, func(i int) float64 { return math.Copysign(0, float64(i%3)-1) }))
 		add("extremes", c, g.floats([]int{2, 3}, func(i int) float64 { return []float64{-math.MaxFloat32, math.MaxFloat32, 0}[i%3] }))
 	}
+	// Ranked, and yet of a weight of exactly 1 each, so that the first of them sum to exactly top-p times the sum of all.
+	for _, p := range []float64{0.25, 0.5, 0.75} {
+		add("exact weights", kernels.SampleTokens{Temperature: 1, TopP: p}, g.floats([]int{32, 4}, func(i int) float64 { return -1e-30 * float64(3*i%4) }))
+	}
 	for _, value := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		c := add(fmt.Sprint(value), kernels.SampleTokens{Temperature: 1, TopK: 2}, g.single(1, 3, 37).with(value, 37+8, 37+30, 2*37))
 		c.fails = []string{"id 8 in row 1 "}

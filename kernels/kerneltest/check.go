@@ -36,11 +36,11 @@ func (h *harness) check(c testCase) error {
 		return fmt.Errorf("reference: %w", err)
 	}
 	var base outcome
-	for i, v := range variants(c, wantAux) {
+	for i, v := range variants(c, len(wantOut), wantAux) {
 		if v.inPlace >= 0 && of(h.types.in, v.inPlace, h.dtype) != of(h.types.out, 0, h.dtype) {
 			continue
 		}
-		got, err := h.run(h.be, c, v, garbageNaN, garbageLarge)
+		got, err := h.run(h.be, c, v, v.garbage()...)
 		if err == nil {
 			err = h.compare(c, got, wantOut, wantAux)
 		}
@@ -58,48 +58,6 @@ func (h *harness) check(c testCase) error {
 		return err
 	}
 	return h.checkTwin(c, base)
-}
-
-func (v variant) String() string {
-	s := "aligned"
-	if v.shifted {
-		s = "shifted"
-	}
-	if !v.aux {
-		s += ", without statistics"
-	}
-	if v.saved {
-		s += ", saved statistics given"
-	}
-	if v.inPlace >= 0 {
-		s += fmt.Sprintf(", output in the memory of input %d", v.inPlace)
-	}
-	return s
-}
-
-// variants lists how a case is run. The first is the one that others are compared with.
-func variants(c testCase, aux []tensor) []variant {
-	base := variant{aux: len(aux) > 0, inPlace: -1}
-	all := []variant{base}
-	shifted := base
-	shifted.shifted = true
-	all = append(all, shifted)
-	if base.aux {
-		all = append(all, variant{inPlace: -1})
-	}
-	if c.saved != nil {
-		all = append(all, variant{saved: true, inPlace: -1}, variant{saved: true, shifted: true, inPlace: -1})
-	}
-	if p, ok := c.call.(kernels.InPlacer); ok {
-		for _, i := range p.InPlace() {
-			in := base
-			in.inPlace = i
-			all = append(all, in)
-			in.shifted = true
-			all = append(all, in)
-		}
-	}
-	return all
 }
 
 // run binds a case once and launches it once for each kind of garbage in outputs and workspace: the bits must not differ.

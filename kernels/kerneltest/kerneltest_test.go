@@ -125,6 +125,16 @@ func TestFaultsAreFound(t *testing.T) {
 				loss[0] = math.Nextafter32(loss[0], 100)
 			}
 		})},
+		{"looks at the alignment of the first input alone", "add", "view 2 of", after(func(a kernels.Args) {
+			if atBoundary(a.In[0]) && !atBoundary(a.In[1]) {
+				a.Out[0].F32()[0]++
+			}
+		})},
+		{"looks at the alignment of inputs alone", "layernorm.grad", "view 7 of", after(func(a kernels.Args) {
+			if atBoundary(a.In[0]) && !atBoundary(a.Out[0]) && len(a.Saved) > 0 {
+				a.Out[0].F32()[0]++
+			}
+		})},
 		{"no check of tokens", "embed", "succeeded", func(_ kernels.Call, _ kernels.Args, run kernels.Launch) kernels.Launch {
 			return func() error { _ = run(); return nil }
 		}},
@@ -183,6 +193,11 @@ func TestUnknownKernelIsAFailure(t *testing.T) {
 }
 
 func typeName(c kernels.Call) string { return reflect.TypeOf(c).String() }
+
+// atBoundary says whether a view of host memory starts where vectors do.
+func atBoundary(v kernels.View) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(v.Host)))%64 == 0
+}
 
 // beyond sets the byte behind a view of host memory.
 func beyond(v kernels.View) {

@@ -16,14 +16,6 @@ const (
 	garbageLarge = 0x7F // a byte that makes floats which are huge and finite
 )
 
-// variant is one way to lay out and bind a case.
-type variant struct {
-	shifted bool // views start one element beside a 64-byte boundary
-	aux     bool // statistics are asked for
-	saved   bool // statistics of the forward call are given
-	inPlace int  // the input whose memory output 0 is, -1 = none
-}
-
 // region is a range of bytes of the arena.
 type region struct{ from, to int }
 
@@ -79,11 +71,12 @@ func newLayout(be kernels.Backend, c testCase, dtype kernels.DType, t types, v v
 // place gives every view of shapes its place in a new arena.
 func place(be kernels.Backend, c testCase, shapes kernels.Args, workspace int, v variant) (*layout, kernels.Arena, error) {
 	var p planner
+	n := 0
 	spots := func(views []kernels.View) []region {
 		var all []region
 		for _, view := range views {
 			shift := 0
-			if v.shifted {
+			if n++; v.moves(n) {
 				shift = view.DType.Size()
 			}
 			all = append(all, p.place(view.Bytes(), shift))
