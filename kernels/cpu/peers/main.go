@@ -5,13 +5,15 @@
 //	go run -tags peers ./kernels/cpu/peers -openblas LIBRARY [-threads 1,2] [-seconds S]
 //
 // It needs cgo and a C compiler, to open the library. Each shape is measured in turns of one product each; the figures are medians, and the
-// ratio is the median over turns of OpenBLAS's time by ours. The peak is that of multiply-adds in registers.
+// ratio is the median over turns of OpenBLAS's time by ours. With one thread times are the thread's own, which other programs disturb little; with more
+// they are those of the clock, and want a machine with nothing else to do. The peak is that of multiply-adds in registers.
 package main
 
 /*
 #cgo LDFLAGS: -ldl
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef void (*gemm_t)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 typedef void (*threads_t)(int);
@@ -36,6 +38,12 @@ static const char *load(const char *path) {
 	return gemm && threads && config ? NULL : "it has no cblas_sgemm and openblas_set_num_threads";
 }
 
+static double thread_seconds(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
 static void set_threads(int n) { threads(n); }
 static const char *describe(void) { return config(); }
 static void multiply(int ta, int tb, int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c) {
@@ -50,6 +58,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,14 +101,16 @@ func main() {
 	library := flag.String("openblas", "", "the library")
 	threads := flag.String("threads", "1,2", "numbers of threads")
 	seconds := flag.Float64("seconds", 1, "for each shape")
+	only := flag.String("only", "", "shapes whose names hold this")
 	flag.Parse()
-	if err := run(*library, *threads, *seconds); err != nil {
+	runtime.LockOSThread()
+	if err := run(*library, *threads, *only, *seconds); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(library, threads string, seconds float64) error {
+func run(library, threads, only string, seconds float64) error {
 	path := C.CString(library)
 	defer C.free(unsafe.Pointer(path))
 	if says := C.load(path); says != nil {
@@ -111,7 +122,7 @@ func run(library, threads string, seconds float64) error {
 		if err != nil || n < 1 {
 			return fmt.Errorf("-threads %s: wants numbers from 1 on", threads)
 		}
-		if err := compare(n, seconds); err != nil {
+		if err := compare(n, only, seconds); err != nil {
 			return err
 		}
 	}
@@ -119,14 +130,21 @@ func run(library, threads string, seconds float64) error {
 }
 
 // compare measures every shape with n threads each.
-func compare(n int, seconds float64) error {
+func compare(n int, only string, seconds float64) error {
 	be := cpu.New(n)
 	defer be.Close()
+	now = wall
+	if n == 1 {
+		now = func() float64 { return float64(C.thread_seconds()) }
+	}
 	C.set_threads(C.int(n))
 	peak := be.PeakFLOPs()
 	fmt.Printf("\n%d threads, peak %.1f GFLOP/s\n%-28s %22s %9s %9s %7s %8s\n", n, peak/1e9, "product", "m x n x k", "GFLOP/s", "OpenBLAS", "ratio", "of peak")
 	var ratios, shares, theirs []float64
 	for _, s := range shapes() {
+		if !strings.Contains(s.where, only) {
+			continue
+		}
 		own, other, ratio, err := s.measure(be, seconds)
 		if err != nil {
 			return err
@@ -195,10 +213,17 @@ func timed(f func() error) (float64, error) {
 	if err := f(); err != nil {
 		return 0, err
 	}
-	began := time.Now()
+	began := now()
 	err := f()
-	return time.Since(began).Seconds(), err
+	return now() - began, err
 }
+
+// now is the clock.
+var now = wall
+
+func wall() float64 { return time.Since(start).Seconds() }
+
+var start = time.Now()
 
 func median(x []float64) float64 {
 	slices.Sort(x)
