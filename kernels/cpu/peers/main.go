@@ -103,7 +103,6 @@ func main() {
 	seconds := flag.Float64("seconds", 1, "for each shape")
 	only := flag.String("only", "", "shapes whose names hold this")
 	flag.Parse()
-	runtime.LockOSThread()
 	if err := run(*library, *threads, *only, *seconds); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
@@ -135,6 +134,8 @@ func compare(n int, only string, seconds float64) error {
 	defer be.Close()
 	now = wall
 	if n == 1 {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		now = func() float64 { return float64(C.thread_seconds()) }
 	}
 	C.set_threads(C.int(n))
@@ -145,7 +146,7 @@ func compare(n int, only string, seconds float64) error {
 		if !strings.Contains(s.where, only) {
 			continue
 		}
-		own, other, ratio, err := s.measure(be, seconds)
+		own, other, ratio, err := s.measure(be, n, seconds)
 		if err != nil {
 			return err
 		}
@@ -158,7 +159,7 @@ func compare(n int, only string, seconds float64) error {
 }
 
 // measure returns the median seconds of our product and of theirs, and the median of their time by ours.
-func (s shape) measure(be *cpu.Backend, seconds float64) (own, other, ratio float64, err error) {
+func (s shape) measure(be *cpu.Backend, threads int, seconds float64) (own, other, ratio float64, err error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) []float32 {
 		x := make([]float32, n)
@@ -186,14 +187,16 @@ func (s shape) measure(be *cpu.Backend, seconds float64) (own, other, ratio floa
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	ours := func() error { return launch() }
 	peer := func() error {
 		C.multiply(C.int(ta), C.int(tb), C.int(s.m), C.int(s.n), C.int(s.k), (*C.float)(&a[0]), C.int(lda), (*C.float)(&b[0]), C.int(ldb), (*C.float)(&d[0]))
 		return nil
 	}
 	var x, y, q []float64
 	for began := time.Now(); len(x) < 5 || time.Since(began).Seconds() < seconds; {
-		u, err := timed(ours)
+		if threads > 1 {
+			time.Sleep(rest)
+		}
+		u, err := timed(launch)
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -208,14 +211,26 @@ func (s shape) measure(be *cpu.Backend, seconds float64) (own, other, ratio floa
 	return median(x), median(y), median(q), nil
 }
 
-// timed is the time of the second of two calls: the first brings the operands near and the threads awake.
-func timed(f func() error) (float64, error) {
-	if err := f(); err != nil {
-		return 0, err
+// OpenBLAS's threads keep cores busy for some 100 ms after a product: rest is how long they are given to fall asleep. Sleeping threads, ours too, may
+// take milliseconds to wake on a virtual machine: warm is how long products are made before one is timed.
+const rest, warm = 300 * time.Millisecond, 30 * time.Millisecond
+
+// timed is the median time of three calls, after others that bring the operands near and the threads awake.
+func timed(f kernels.Launch) (float64, error) {
+	for began := time.Now(); time.Since(began) < warm; {
+		if err := f(); err != nil {
+			return 0, err
+		}
 	}
-	began := now()
-	err := f()
-	return now() - began, err
+	var times []float64
+	for range 3 {
+		began := now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		times = append(times, now()-began)
+	}
+	return median(times), nil
 }
 
 // now is the clock.
