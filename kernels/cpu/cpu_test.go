@@ -49,8 +49,8 @@ func TestRefusals(t *testing.T) {
 	out := kernels.HostView(make([]float32, 6), 2, 3)
 	square := kernels.HostView(make([]float32, 4), 2, 2)
 	product := func() kernels.Args {
-		tall := kernels.HostView(make([]float32, 21), 7, 3)
-		return kernels.Args{Out: []kernels.View{kernels.HostView(make([]float32, 14), 7, 2)}, In: []kernels.View{tall, out}}
+		tall := kernels.HostView(make([]float32, 27), 9, 3)
+		return kernels.Args{Out: []kernels.View{kernels.HostView(make([]float32, 18), 9, 2)}, In: []kernels.View{tall, out}}
 	}
 	for _, c := range []struct {
 		call kernels.Call

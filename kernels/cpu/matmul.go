@@ -34,24 +34,34 @@ const (
 	crowded    = 256     // rows at multiples of this many floats share sets, at four times as many nearly all
 )
 
-// planA plans A of a product with n columns.
-func planA(m, n, k int, byStep bool, s *scratch) operand {
-	o := operand{n: m, k: k, byStep: byStep, w: s.tier.rows}
+// paysA says whether A of a product with n columns is to be packed.
+func (t *tier) paysA(m, n, k int, byStep bool) bool {
 	pays := k%crowded == 0 && n > nearCols || k%(4*crowded) == 0 && n > nearCols/2
 	if byStep {
 		pays = m*k > nearFloats
 	}
-	if pays && m > s.tier.rows {
-		o.copied = s.f32(packedSize(o.w, m, k))
-	}
-	return o
+	return pays && m > t.rows
 }
 
-// planB plans B of a product with m rows. Stored [k, n] it can be read where it lies.
+// paysB says whether B of a product with m rows is to be packed. Stored [k, n] it can be read where it lies.
+func (t *tier) paysB(m, n, k int, byStep bool) bool {
+	return !byStep || !t.readsB(n) || m > t.rows && (n > nearCols || k > 2*nearCols && m > n)
+}
+
+// planB plans B of a product with m rows, packed as a whole where that pays.
 func planB(m, n, k int, byStep bool, s *scratch) operand {
-	o := operand{n: n, k: k, byStep: byStep, w: s.tier.cols}
-	if !byStep || !s.tier.readsB(n) || m > s.tier.rows && (n > nearCols || k > 2*nearCols && m > n) {
-		o.copied = s.f32(packedSize(o.w, n, k))
+	return operand{n: n, k: k, byStep: byStep, w: s.tier.cols}.copy(s.tier.paysB(m, n, k, byStep), s)
+}
+
+// planA plans A of a product with n columns in the same way.
+func planA(m, n, k int, byStep bool, s *scratch) operand {
+	return operand{n: m, k: k, byStep: byStep, w: s.tier.rows}.copy(s.tier.paysA(m, n, k, byStep), s)
+}
+
+// copy has an operand packed as a whole, if that pays.
+func (o operand) copy(pays bool, s *scratch) operand {
+	if pays {
+		o.copied = s.f32(packedSize(o.w, o.n, o.k))
 	}
 	return o
 }
@@ -151,22 +161,24 @@ func (t *tier) dotsLoop(m, n, k int, y []float32, e *epilogue, accumulate bool, 
 type matmulPlan struct {
 	m, n, k int
 	dots    bool
-	panels  *panelPlan
 	a, b    operand
-	partial []float32 // of the epilogue
+	stripes *stripePlan // nil = tasks share what is packed
+	partial []float32   // of the epilogue
 }
 
 func planMatMul(c kernels.MatMul, a kernels.Args, s *scratch) (p matmulPlan, err error) {
 	p.m, p.n, p.k = c.Dims(a.In)
 	p.dots = c.TransB && p.m <= dotRows && (!c.TransA || p.m == 1)
-	switch {
-	case p.dots:
-	case c.TransB && !c.TransA && p.m <= panelRows && blocks(p.n, s.tier.cols) >= minLanes && p.k > 0:
-		panels := planPanels(p.m, p.n, p.k, false, s)
-		p.panels = &panels
-	default:
-		p.a = planA(p.m, p.n, p.k, c.TransA, s)
-		p.b = planB(p.m, p.n, p.k, !c.TransB, s)
+	if !p.dots {
+		t := s.tier
+		p.a, p.b = operand{n: p.m, k: p.k, byStep: c.TransA, w: t.rows}, operand{n: p.n, k: p.k, byStep: !c.TransB, w: t.cols}
+		paysA, paysB := t.paysA(p.m, p.n, p.k, c.TransA), t.paysB(p.m, p.n, p.k, !c.TransB)
+		ofA := paysA && p.m > p.n
+		ofB := paysB && p.m <= p.n
+		if (ofA || ofB) && p.k > 0 {
+			p.stripes = planStripes(p.m, p.n, p.k, ofA, false, s)
+		}
+		p.a, p.b = p.a.copy(paysA && !ofA, s), p.b.copy(paysB && !ofB, s)
 	}
 	if c.Bias && c.Accumulate && (p.dots || p.k == 0 || p.k > blockK) { // tiles of one block hold their sums themselves
 		p.partial = s.f32(p.m * p.n)
@@ -202,12 +214,9 @@ func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kern
 		}
 		return b.run1(t.dotsLoop(p.m, p.n, p.k, y, e, accumulate, func(i, j, rows int) { t.dots(&sums[i*p.n+j], &x[i*p.k], &w[j*p.k], p.k, p.k, rows, add) }))
 	}
-	if p.panels != nil {
-		return b.run1(p.panels.loop(t, x, y, e, accumulate, func(_ []float32, j, _ int) []float32 { return w[j*p.k:] }))
-	}
 	fa, packA := p.a.ready(t, x, true)
 	fb, packB := p.b.ready(t, w, false)
-	multiply := t.productLoop(p.m, p.n, p.k, fa, fb, y, accumulate, e)
+	multiply := p.loop(t, fa, fb, x, w, y, accumulate, e)
 	return func() error {
 		if packA != nil {
 			b.pool.run(packA)
@@ -218,4 +227,15 @@ func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kern
 		b.pool.run(multiply)
 		return nil
 	}
+}
+
+// loop is the product itself.
+func (p *matmulPlan) loop(t *tier, a, b factor, x, w, y []float32, accumulate bool, e *epilogue) *loop {
+	switch {
+	case p.stripes == nil:
+		return t.productLoop(p.m, p.n, p.k, a, b, y, accumulate, e)
+	case p.stripes.ofA:
+		return p.stripes.loop(t, factor{}, b, y, e, accumulate, p.a.packStripe(t, x))
+	}
+	return p.stripes.loop(t, a, factor{}, y, e, accumulate, p.b.packStripe(t, w))
 }

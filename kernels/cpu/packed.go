@@ -43,15 +43,15 @@ func (t *tier) dotsPacked(m *packedMatrix, y, x *float32, from, n int) {
 	t.packed[m.packing](y, x, w, 4*m.ldw, scales, 2*m.lds, m.k, n)
 }
 
-// widenRows fills rows of k floats with n rows of a matrix.
-func (t *tier) widenRows(m *packedMatrix, y []float32, from, n int) {
+// widenRows fills rows of depth floats with elements from at on of n rows of a matrix; both are multiples of twice a run, the end apart.
+func (t *tier) widenRows(m *packedMatrix, y []float32, from, n, at, depth int) {
 	for j := range n {
 		w, scales := m.row(from + j)
-		row := y[j*m.k:][:m.k]
+		row := y[j*depth:][:depth]
 		if m.packing == kernels.PackBF16 {
-			t.widenHalves(row, w)
+			t.widenHalves(row, (*byte)(unsafe.Add(unsafe.Pointer(w), 2*at)))
 		} else {
-			t.expand(&row[0], w, scales, m.k/kernels.PackRun)
+			t.expand(&row[0], (*byte)(unsafe.Add(unsafe.Pointer(w), at)), (*uint16)(unsafe.Add(unsafe.Pointer(scales), 2*at/kernels.PackRun)), depth/kernels.PackRun)
 		}
 	}
 }
@@ -115,17 +115,19 @@ func bindRoundWeights(b *Backend, c kernels.RoundWeights, a kernels.Args) kernel
 }
 
 // packedPlan is how a product with a packed matrix is computed: few rows as dot products, which read the matrix where it lies and once for all of
-// them, more rows by panels.
+// them, more rows by stripes.
 type packedPlan struct {
 	m, n, k int
 	dots    bool
-	panels  panelPlan
+	a       operand
+	stripes *stripePlan
 }
 
 func planPackedMatMul(c kernels.PackedMatMul, a kernels.Args, s *scratch) (p packedPlan, err error) {
 	p.m, p.n, p.k = c.Dims(a.In)
 	if p.dots = p.m <= dotRows || p.k == 0; !p.dots {
-		p.panels = planPanels(p.m, p.n, p.k, true, s)
+		p.a = planA(p.m, p.n, p.k, false, s)
+		p.stripes = planStripes(p.m, p.n, p.k, false, true, s)
 	}
 	return p, nil
 }
@@ -147,8 +149,21 @@ func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p pack
 	if p.dots {
 		return b.run1(t.dotsLoop(p.m, p.n, p.k, y, e, false, func(i, j, rows int) { t.dotsPacked(&w, &y[i*p.n+j], &x[i*p.k], j, rows) }))
 	}
-	return b.run1(p.panels.loop(t, x, y, e, false, func(wide []float32, j, rows int) []float32 {
-		t.widenRows(&w, wide, j, rows)
-		return wide
-	}))
+	fa, packA := p.a.ready(t, x, true)
+	multiply := p.stripes.loop(t, fa, factor{}, y, e, false, func(f factor, wide []float32, from, to, at, depth int) {
+		for j := from; j < to; j += t.cols {
+			n := min(t.cols, to-j)
+			t.widenRows(&w, wide, j, n, at, depth)
+			panel := f
+			panel.x = f.x[(j-from)/t.cols*f.panel:]
+			t.packTurned(panel, wide, depth, n, depth, 0, 1)
+		}
+	})
+	return func() error {
+		if packA != nil {
+			b.pool.run(packA)
+		}
+		b.pool.run(multiply)
+		return nil
+	}
 }

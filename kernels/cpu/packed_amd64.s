@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func dotsHalves512(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·dotsHalves512(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -25,8 +25,14 @@ many:
 	MOVQ   CX, R9
 	MOVQ   SI, R10
 	MOVQ   DX, R11
+	LEAQ   (R11)(BX*4), R12
+	LEAQ   (R12)(BX*4), R12
 
 manyLoop:
+	PREFETCHT1    (R12)
+	PREFETCHT1    (R12)(BX*1)
+	PREFETCHT1    (R12)(BX*2)
+	PREFETCHT1    (R12)(R8*1)
 	VMOVUPS       (R9), Z0
 	VPMOVZXWD     (R11), Z5
 	VPSLLD        $0x10, Z5, Z5
@@ -55,6 +61,7 @@ manyLoop:
 	VFMADD231PS   Z5, Z0, Z4
 	ADDQ          $0x80, R9
 	ADDQ          $0x40, R11
+	ADDQ          $0x40, R12
 	SUBQ          $0x20, R10
 	JNZ           manyLoop
 	VEXTRACTF64X4 $0x01, Z1, Y0
@@ -138,8 +145,8 @@ done:
 	RET
 
 // func dotsBytes512(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX512BW, AVX512F
-TEXT ·dotsBytes512(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·dotsBytes512(SB), NOSPLIT, $8-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ w+16(FP), DX
@@ -163,8 +170,14 @@ many:
 	MOVQ   SI, R13
 	MOVQ   DX, R14
 	MOVQ   R9, R15
+	LEAQ   (R14)(BX*4), BP
+	LEAQ   (BP)(BX*4), BP
 
 manyLoop:
+	PREFETCHT1    (BP)
+	PREFETCHT1    (BP)(BX*1)
+	PREFETCHT1    (BP)(BX*2)
+	PREFETCHT1    (BP)(R8*1)
 	VPBROADCASTW  (R15), Z5
 	VPSLLD        $0x10, Z5, Z5
 	VPBROADCASTW  (R15)(R10*1), Z6
@@ -209,6 +222,7 @@ manyLoop:
 	VFMADD231PS   Z5, Z0, Z4
 	ADDQ          $0x80, R12
 	ADDQ          $0x20, R14
+	ADDQ          $0x20, BP
 	ADDQ          $0x02, R15
 	SUBQ          $0x20, R13
 	JNZ           manyLoop
@@ -328,7 +342,7 @@ loop:
 	RET
 
 // func dotsHalves256(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·dotsHalves256(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -352,8 +366,14 @@ many:
 	MOVQ   CX, R9
 	MOVQ   SI, R10
 	MOVQ   DX, R11
+	LEAQ   (R11)(BX*4), R12
+	LEAQ   (R12)(BX*4), R12
 
 manyLoop:
+	PREFETCHT1   (R12)
+	PREFETCHT1   (R12)(BX*1)
+	PREFETCHT1   (R12)(BX*2)
+	PREFETCHT1   (R12)(R8*1)
 	VMOVUPS      (R9), Y0
 	VPMOVZXWD    (R11), Y9
 	VPSLLD       $0x10, Y9, Y9
@@ -408,6 +428,7 @@ manyLoop:
 	VFMADD231PS  Y9, Y0, Y8
 	ADDQ         $0x80, R9
 	ADDQ         $0x40, R11
+	ADDQ         $0x40, R12
 	SUBQ         $0x20, R10
 	JNZ          manyLoop
 	VADDPS       Y2, Y1, Y1
@@ -495,8 +516,8 @@ done:
 	RET
 
 // func dotsBytes256(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·dotsBytes256(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·dotsBytes256(SB), NOSPLIT, $8-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ w+16(FP), DX
@@ -524,8 +545,14 @@ many:
 	MOVQ   SI, R13
 	MOVQ   DX, R14
 	MOVQ   R9, R15
+	LEAQ   (R14)(BX*4), BP
+	LEAQ   (BP)(BX*4), BP
 
 manyLoop:
+	PREFETCHT1   (BP)
+	PREFETCHT1   (BP)(BX*1)
+	PREFETCHT1   (BP)(BX*2)
+	PREFETCHT1   (BP)(R8*1)
 	VPBROADCASTW (R15), Y9
 	VPSLLD       $0x10, Y9, Y9
 	VPBROADCASTW (R15)(R10*1), Y10
@@ -604,6 +631,7 @@ manyLoop:
 	VFMADD231PS  Y9, Y0, Y8
 	ADDQ         $0x80, R12
 	ADDQ         $0x20, R14
+	ADDQ         $0x20, BP
 	ADDQ         $0x02, R15
 	SUBQ         $0x20, R13
 	JNZ          manyLoop

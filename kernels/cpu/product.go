@@ -18,6 +18,7 @@ type factor struct {
 	ld           int  // distance between rows, or between steps of K when the factor lies in columns
 	panel, block int  // from one panel to the next, from one block of K to the next
 	inRows       bool // K is contiguous; only A may be
+	first        int  // the panel that x begins with
 }
 
 // rowsA is A[m,k] where it lies, rows ld apart.
@@ -140,30 +141,35 @@ func (t *tier) productAt(i0, i1, j0, j1, k int, a, b factor, c []float32, ldc in
 		}
 		e.finish(t, c, i0, i1, j0, j1)
 	}
+	for p := 0; p*blockK < k; p++ {
+		t.productBlock(i0, i1, j0, j1, k, p, a, b, c, ldc, accumulate, e)
+	}
+}
+
+// productBlock is block p of K of productAt.
+func (t *tier) productBlock(i0, i1, j0, j1, k, p int, a, b factor, c []float32, ldc int, accumulate bool, e *epilogue) {
+	sums, to := e.sums(c), e.sums(c)
+	depth, add, last := min(blockK, k-p*blockK), accumulate || p > 0, e != nil && (p+1)*blockK >= k
+	if last {
+		to = c
+	}
 	tiles := t.inColumns
 	if a.inRows {
 		tiles = t.inRows
 	}
-	for p := 0; p*blockK < k; p++ {
-		depth, add, last := min(blockK, k-p*blockK), accumulate || p > 0, e != nil && (p+1)*blockK >= k
-		to := sums
-		if last {
-			to = c
-		}
+	for i := i0; i < i1; i += t.rows { // A's panel stays in the first cache while B's, of a task, come from the second
+		x, tile := &a.x[(i/t.rows-a.first)*a.panel+p*a.block], tiles[min(t.rows, i1-i)]
 		for j := j0; j < j1; j += t.cols {
-			y, n := &b.x[j/t.cols*b.panel+p*b.block], min(t.cols, j1-j)
-			for i := i0; i < i1; i += t.rows {
-				var from, bias, residual *float32
-				ldr := 0
-				if add {
-					from = &sums[i*ldc+j]
-				}
-				if last {
-					bias, residual = e.operands(i, j)
-					ldr = e.n
-				}
-				tiles[min(t.rows, i1-i)](depth, &a.x[i/t.rows*a.panel+p*a.block], a.ld, y, b.ld, &to[i*ldc+j], ldc, n, from, bias, residual, ldr)
+			var from, bias, residual *float32
+			ldr := 0
+			if add {
+				from = &sums[i*ldc+j]
 			}
+			if last {
+				bias, residual = e.operands(i, j)
+				ldr = e.n
+			}
+			tile(depth, x, a.ld, &b.x[(j/t.cols-b.first)*b.panel+p*b.block], b.ld, &to[i*ldc+j], ldc, min(t.cols, j1-j), from, bias, residual, ldr)
 		}
 	}
 }

@@ -10685,7 +10685,7 @@ loop:
 	RET
 
 // func dots512(y *float32, x *float32, w *float32, ldw int, k int, n int, add int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·dots512(SB), NOSPLIT, $0-56
 	MOVQ  y+0(FP), AX
 	MOVQ  x+8(FP), CX
@@ -10717,10 +10717,22 @@ many:
 	MOVQ   SI, R11
 	MOVQ   DX, R12
 	LEAQ   (DX)(BX*4), R13
+	LEAQ   (R12)(BX*4), R14
+	LEAQ   (R14)(BX*4), R14
+	LEAQ   (R13)(BX*4), R15
+	LEAQ   (R15)(BX*4), R15
 	SUBQ   $0x10, R11
 	JL     manyRest
 
 manyLoop:
+	PREFETCHT1  (R14)
+	PREFETCHT1  (R14)(BX*1)
+	PREFETCHT1  (R14)(BX*2)
+	PREFETCHT1  (R14)(R9*1)
+	PREFETCHT1  (R15)
+	PREFETCHT1  (R15)(BX*1)
+	PREFETCHT1  (R15)(BX*2)
+	PREFETCHT1  (R15)(R9*1)
 	VMOVUPS     (R10), Z0
 	VFMADD231PS (R12), Z0, Z1
 	VFMADD231PS (R12)(BX*1), Z0, Z2
@@ -10733,6 +10745,8 @@ manyLoop:
 	ADDQ        $0x40, R10
 	ADDQ        $0x40, R12
 	ADDQ        $0x40, R13
+	ADDQ        $0x40, R14
+	ADDQ        $0x40, R15
 	SUBQ        $0x10, R11
 	JGE         manyLoop
 
@@ -10897,7 +10911,7 @@ done:
 	RET
 
 // func dots256(y *float32, x *float32, w *float32, ldw int, k int, n int, add int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·dots256(SB), NOSPLIT, $0-56
 	MOVQ    y+0(FP), AX
 	MOVQ    x+8(FP), CX
@@ -10929,10 +10943,15 @@ many:
 	MOVQ   CX, R10
 	MOVQ   SI, R11
 	MOVQ   DX, R12
+	LEAQ   (R12)(BX*4), R13
 	SUBQ   $0x10, R11
 	JL     manyRest
 
 manyLoop:
+	PREFETCHT1  (R13)
+	PREFETCHT1  (R13)(BX*1)
+	PREFETCHT1  (R13)(BX*2)
+	PREFETCHT1  (R13)(R9*1)
 	VMOVUPS     (R10), Y0
 	VFMADD231PS (R12), Y0, Y4
 	VFMADD231PS (R12)(BX*1), Y0, Y6
@@ -10945,6 +10964,7 @@ manyLoop:
 	VFMADD231PS 32(R12)(R9*1), Y0, Y11
 	ADDQ        $0x40, R10
 	ADDQ        $0x40, R12
+	ADDQ        $0x40, R13
 	SUBQ        $0x10, R11
 	JGE         manyLoop
 

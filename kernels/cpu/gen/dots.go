@@ -68,9 +68,13 @@ func (d *dotsWriter) rows(label string, group int, next string) {
 		d.LEAQ(operand.Mem{Base: d.w, Index: d.ldw, Scale: 4}, p[1])
 	}
 	address := func(i, part int) operand.Mem { return step(p[i/4], d.ldw, d.ldw3, i%4, part*d.bits/8) }
+	ahead := d.ahead(p, group)
 	d.SUBQ(operand.Imm(16), count)
 	d.JL(to(label + "Rest"))
 	d.Label(label + "Loop")
+	for i := range group * min(1, len(ahead)) {
+		d.PREFETCHT1(step(ahead[i/4], d.ldw, d.ldw3, i%4, 0))
+	}
 	for part, v := range d.xv {
 		d.VMOVUPS(operand.Mem{Base: x, Disp: part * d.bits / 8}, v)
 		for i := range group {
@@ -78,7 +82,7 @@ func (d *dotsWriter) rows(label string, group int, next string) {
 		}
 	}
 	d.ADDQ(operand.Imm(64), x)
-	for _, q := range p {
+	for _, q := range append(p, ahead...) {
 		d.ADDQ(operand.Imm(64), q)
 	}
 	d.SUBQ(operand.Imm(16), count)
@@ -93,6 +97,24 @@ func (d *dotsWriter) rows(label string, group int, next string) {
 	d.LEAQ(operand.Mem{Base: d.w, Index: d.ldw, Scale: uint8(min(group, 8))}, d.w)
 	d.SUBQ(operand.Imm(uint64(group)), d.n)
 	d.JMP(to(label))
+}
+
+// ahead is where the next group of rows begins, for each four of them: its rows are fetched while this group's are added, as a row is too short for
+// the processor to see what comes after it. A single row has none.
+func (d *dotsWriter) ahead(p []reg.Register, group int) []reg.Register {
+	if group == 1 {
+		return nil
+	}
+	next := make([]reg.Register, len(p))
+	for i, q := range p {
+		r := d.GP64()
+		d.LEAQ(operand.Mem{Base: q, Index: d.ldw, Scale: 4}, r)
+		if group > 4 {
+			d.LEAQ(operand.Mem{Base: r, Index: d.ldw, Scale: 4}, r)
+		}
+		next[i] = r
+	}
+	return next
 }
 
 // last adds the elements past the last whole sixteen.

@@ -70,7 +70,14 @@ func (d *dotsWriter) packedRows(label string, s storage, group int, next string)
 	if s.scaled {
 		d.MOVQ(d.scales, scales)
 	}
+	ahead := d.ahead([]reg.Register{w}, group)
+	for _, q := range ahead {
+		d.LEAQ(operand.Mem{Base: q, Index: d.ldw, Scale: 4}, q)
+	}
 	d.Label(label + "Loop")
+	for i := range group * min(1, len(ahead)) {
+		d.PREFETCHT1(step(ahead[0], d.ldw, d.ldw3, i, 0))
+	}
 	factors := make([]reg.VecVirtual, group)
 	for i := range factors {
 		if s.scaled {
@@ -87,7 +94,9 @@ func (d *dotsWriter) packedRows(label string, s storage, group int, next string)
 		}
 	}
 	d.ADDQ(operand.Imm(4*runLength), x)
-	d.ADDQ(operand.Imm(uint64(runLength*s.bytes)), w)
+	for _, q := range append([]reg.Register{w}, ahead...) {
+		d.ADDQ(operand.Imm(uint64(runLength*s.bytes)), q)
+	}
 	if s.scaled {
 		d.ADDQ(operand.Imm(2), scales)
 	}

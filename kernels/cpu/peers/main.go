@@ -5,13 +5,15 @@
 //	go run -tags peers ./kernels/cpu/peers -openblas LIBRARY [-threads 1,2] [-seconds S]
 //
 // It needs cgo and a C compiler, to open the library. Each shape is measured in turns of one product each; the figures are medians, and the
-// ratio is the median over turns of OpenBLAS's time by ours. The peak is that of multiply-adds in registers.
+// ratio is the median over turns of OpenBLAS's time by ours. With one thread times are the thread's own, which other programs disturb little; with more
+// they are those of the clock, and want a machine with nothing else to do. The peak is that of multiply-adds in registers.
 package main
 
 /*
 #cgo LDFLAGS: -ldl
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef void (*gemm_t)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 typedef void (*threads_t)(int);
@@ -36,6 +38,12 @@ static const char *load(const char *path) {
 	return gemm && threads && config ? NULL : "it has no cblas_sgemm and openblas_set_num_threads";
 }
 
+static double thread_seconds(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
 static void set_threads(int n) { threads(n); }
 static const char *describe(void) { return config(); }
 static void multiply(int ta, int tb, int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c) {
@@ -50,6 +58,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,14 +101,15 @@ func main() {
 	library := flag.String("openblas", "", "the library")
 	threads := flag.String("threads", "1,2", "numbers of threads")
 	seconds := flag.Float64("seconds", 1, "for each shape")
+	only := flag.String("only", "", "shapes whose names hold this")
 	flag.Parse()
-	if err := run(*library, *threads, *seconds); err != nil {
+	if err := run(*library, *threads, *only, *seconds); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(library, threads string, seconds float64) error {
+func run(library, threads, only string, seconds float64) error {
 	path := C.CString(library)
 	defer C.free(unsafe.Pointer(path))
 	if says := C.load(path); says != nil {
@@ -111,7 +121,7 @@ func run(library, threads string, seconds float64) error {
 		if err != nil || n < 1 {
 			return fmt.Errorf("-threads %s: wants numbers from 1 on", threads)
 		}
-		if err := compare(n, seconds); err != nil {
+		if err := compare(n, only, seconds); err != nil {
 			return err
 		}
 	}
@@ -119,15 +129,24 @@ func run(library, threads string, seconds float64) error {
 }
 
 // compare measures every shape with n threads each.
-func compare(n int, seconds float64) error {
+func compare(n int, only string, seconds float64) error {
 	be := cpu.New(n)
 	defer be.Close()
+	now = wall
+	if n == 1 {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		now = func() float64 { return float64(C.thread_seconds()) }
+	}
 	C.set_threads(C.int(n))
 	peak := be.PeakFLOPs()
 	fmt.Printf("\n%d threads, peak %.1f GFLOP/s\n%-28s %22s %9s %9s %7s %8s\n", n, peak/1e9, "product", "m x n x k", "GFLOP/s", "OpenBLAS", "ratio", "of peak")
 	var ratios, shares, theirs []float64
 	for _, s := range shapes() {
-		own, other, ratio, err := s.measure(be, seconds)
+		if !strings.Contains(s.where, only) {
+			continue
+		}
+		own, other, ratio, err := s.measure(be, n, seconds)
 		if err != nil {
 			return err
 		}
@@ -140,7 +159,7 @@ func compare(n int, seconds float64) error {
 }
 
 // measure returns the median seconds of our product and of theirs, and the median of their time by ours.
-func (s shape) measure(be *cpu.Backend, seconds float64) (own, other, ratio float64, err error) {
+func (s shape) measure(be *cpu.Backend, threads int, seconds float64) (own, other, ratio float64, err error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) []float32 {
 		x := make([]float32, n)
@@ -168,14 +187,16 @@ func (s shape) measure(be *cpu.Backend, seconds float64) (own, other, ratio floa
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	ours := func() error { return launch() }
 	peer := func() error {
 		C.multiply(C.int(ta), C.int(tb), C.int(s.m), C.int(s.n), C.int(s.k), (*C.float)(&a[0]), C.int(lda), (*C.float)(&b[0]), C.int(ldb), (*C.float)(&d[0]))
 		return nil
 	}
 	var x, y, q []float64
 	for began := time.Now(); len(x) < 5 || time.Since(began).Seconds() < seconds; {
-		u, err := timed(ours)
+		if threads > 1 {
+			time.Sleep(rest)
+		}
+		u, err := timed(launch)
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -190,15 +211,34 @@ func (s shape) measure(be *cpu.Backend, seconds float64) (own, other, ratio floa
 	return median(x), median(y), median(q), nil
 }
 
-// timed is the time of the second of two calls: the first brings the operands near and the threads awake.
-func timed(f func() error) (float64, error) {
-	if err := f(); err != nil {
-		return 0, err
+// OpenBLAS's threads keep cores busy for some 100 ms after a product: rest is how long they are given to fall asleep. Sleeping threads, ours too, may
+// take milliseconds to wake on a virtual machine: warm is how long products are made before one is timed.
+const rest, warm = 300 * time.Millisecond, 30 * time.Millisecond
+
+// timed is the median time of three calls, after others that bring the operands near and the threads awake.
+func timed(f kernels.Launch) (float64, error) {
+	for began := time.Now(); time.Since(began) < warm; {
+		if err := f(); err != nil {
+			return 0, err
+		}
 	}
-	began := time.Now()
-	err := f()
-	return time.Since(began).Seconds(), err
+	var times []float64
+	for range 3 {
+		began := now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		times = append(times, now()-began)
+	}
+	return median(times), nil
 }
+
+// now is the clock.
+var now = wall
+
+func wall() float64 { return time.Since(start).Seconds() }
+
+var start = time.Now()
 
 func median(x []float64) float64 {
 	slices.Sort(x)
