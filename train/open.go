@@ -20,19 +20,24 @@ func isNil(v any) bool { return v == nil || reflect.ValueOf(v).IsNil() }
 // Checkpoints that are not whole are passed over and returned in refused. A run that is training removes old checkpoints: where it does so to
 // the one that was found, its newest is looked for again.
 func OpenWeights(path string) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
-	return openWeights(checkpoint.OS, path)
+	return openNewest(checkpoint.OS, path, checkpoint.LoadWeights)
+}
+
+// OpenCheckpoint is [OpenWeights] with the optimizer's state.
+func OpenCheckpoint(path string) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
+	return openNewest(checkpoint.OS, path, checkpoint.Load)
 }
 
 // attempts is how many checkpoints may go while they are read.
 const attempts = 10
 
-func openWeights(fsys checkpoint.FS, path string) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
+func openNewest(fsys checkpoint.FS, path string, load func(checkpoint.FS, string) (*checkpoint.Loaded, error)) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
 	for range attempts {
 		var dir string
 		if dir, refused, err = findCheckpoint(fsys, path); err != nil {
 			return nil, refused, err
 		}
-		if saved, err = checkpoint.LoadWeights(fsys, dir); err == nil || dir == path || !errors.Is(err, fs.ErrNotExist) {
+		if saved, err = load(fsys, dir); err == nil || dir == path || !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}

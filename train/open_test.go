@@ -55,13 +55,13 @@ func TestOpenWeightsOfARunAtWork(t *testing.T) {
 			move(old, filepath.Join(aside, "old"))
 		}
 	}
-	saved, _, err := openWeights(at, j.Dir)
+	saved, _, err := openNewest(at, j.Dir, checkpoint.LoadWeights)
 	if err != nil || saved.Dir != newest || len(saved.Weights) == 0 {
 		t.Fatalf("does not read %s: %v", newest, err)
 	}
 	// A checkpoint that was named itself has no successor.
 	at.opened, at.event = 0, func(int) { move(newest, filepath.Join(aside, "newest")) }
-	if _, _, err := openWeights(at, newest); !errors.Is(err, fs.ErrNotExist) || at.opened != 1 {
+	if _, _, err := openNewest(at, newest, checkpoint.LoadWeights); !errors.Is(err, fs.ErrNotExist) || at.opened != 1 {
 		t.Errorf("a checkpoint that is gone: %v after %d looks", err, at.opened)
 	}
 }
