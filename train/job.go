@@ -34,6 +34,7 @@ type Job struct {
 	Dir     string        // the run's folder
 	Locked  bool          // the caller holds the lock of Dir
 	MaxTime time.Duration // stop, and save, after this long; 0 = no limit
+	MaxStep int64         // stop, and save, after this step; 0 = no limit
 	Stdin   io.Reader     // for data "-"
 	Out     io.Writer     // progress
 	Profile io.Writer     // where a trace of a few steps goes; nil = none
@@ -135,6 +136,9 @@ func (l *loop) stopReason(ctx context.Context) string {
 	}
 	if l.MaxTime > 0 && time.Since(l.began) >= l.MaxTime {
 		return fmt.Sprintf("time limit of %v reached", l.MaxTime)
+	}
+	if l.MaxStep > 0 && l.state.Step >= l.MaxStep {
+		return fmt.Sprintf("step limit of %d reached", l.MaxStep)
 	}
 	return ""
 }

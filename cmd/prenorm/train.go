@@ -25,6 +25,7 @@ type trainFlags struct {
 	out, profile  string
 	fresh, resume bool
 	maxSeconds    float64
+	maxStep       int64
 
 	finished bool // the folder's run was at its last step before
 }
@@ -55,6 +56,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
+	cmd.Flags().Int64Var(&f.maxStep, "max-step", 0, "stop and save after this `step` of the run, whose schedule stays that of all its steps; 0 = no limit")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of a few steps (10 to 12 from here on) to this `file`, for https://ui.perfetto.dev")
 	f.runDeviceFlags(cmd)
 	must(cmd.MarkFlagDirname("out"))
@@ -67,6 +69,9 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	}
 	if !(f.maxSeconds >= 0 && f.maxSeconds < 1e9) {
 		return wrongUsage(cmd, "--max-seconds %g: wants a number of seconds from 0 to 1e9", f.maxSeconds)
+	}
+	if f.maxStep < 0 {
+		return wrongUsage(cmd, "--max-step %d: wants a step from 1 on, or 0", f.maxStep)
 	}
 	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
 	defer release()
@@ -136,7 +141,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	job := jobOf(loaded.Run)
 	job.Dir, job.Locked, job.Config = source.dir, true, loaded.YAML()
 	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
-	job.MaxTime = time.Duration(f.maxSeconds * float64(time.Second))
+	job.MaxTime, job.MaxStep = time.Duration(f.maxSeconds*float64(time.Second)), f.maxStep
 	if f.profile != "" {
 		file, err := openTrace(f.profile)
 		if err != nil {

@@ -67,3 +67,44 @@ func TestDiff(t *testing.T) {
 	command("diff", "runs/a").want(t, exitUsage, "takes two folders")
 	command("diff", "runs/a", "runs").want(t, exitFailure, "runs holds no checkpoint")
 }
+
+// TestVerifyResume: the whole check with real kills, also with another number of workers after it, and with a step that is not what it was.
+func TestVerifyResume(t *testing.T) {
+	inTiny(t)
+	t.Setenv(asCommand, "") // the processes that it starts
+	command("verify-resume", "tiny.yaml", "--steps", "6", "--workers", "1", "--resume-workers", "2").want(t, exitOK, "same, bit for bit: 12 steps, and 6 + kill + 6")
+	if _, err := os.Stat("runs"); err == nil {
+		t.Error("runs/ was touched")
+	}
+	command("verify-resume", "tiny.yaml", "--steps", "5", "--out", "both").want(t, exitOK, "same, bit for bit")
+	if got := losses("both/parts"); len(got) != 10 || !strings.HasPrefix(got[9], "step 10: loss ") {
+		t.Errorf("steps %q", got)
+	}
+	c := &resumeCheck{verifyResumeFlags: &verifyResumeFlags{steps: 5}}
+	if differ, err := c.differ("both/whole", "both/parts"); differ != "" || err != nil {
+		t.Errorf("differ: %s, %v", differ, err)
+	}
+	path := "both/parts/metrics.jsonl"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, strings.Replace(string(data), `"loss":`, `"loss":1`, 3))
+	if differ, err := c.differ("both/whole", "both/parts"); err != nil || !strings.Contains(differ, "step 1: loss ") || !strings.Contains(differ, "with it step 1: loss 1") {
+		t.Errorf("another loss: %q, %v", differ, err)
+	}
+	command("train", "tiny.yaml", "--out", "both/other", "--max-step", "10", "--set", "train.log.every=1", "--set", "checkpoint.every=5", "--set", "train.optimizer.lr=0.02").want(t, exitOK, "step limit of 10 reached")
+	if differ, err := c.differ("both/whole", "both/other"); err != nil || !strings.Contains(differ, "files [config.yaml]") {
+		t.Errorf("another rate: %q, %v", differ, err)
+	}
+	for args, want := range map[string]string{
+		"verify-resume tiny.yaml --steps 11":                    "--steps 11: wants 1 to 10",
+		"verify-resume tiny.yaml --steps 0":                     "--steps 0: wants 1 to 10",
+		"verify-resume tiny.yaml --out both":                    "--out: mkdir both",
+		"verify-resume tiny.yaml --set data.train=-":            "comes from standard input",
+		"train tiny.yaml --max-step -1":                         "--max-step -1: wants a step from 1 on",
+		"verify-resume tiny.yaml --steps 5 --resume-workers -1": "--resume-workers -1",
+	} {
+		command(strings.Fields(args)...).want(t, exitUsage, want)
+	}
+}
