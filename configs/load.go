@@ -33,7 +33,7 @@ func Load(path string, sets []string) (*Loaded, error) {
 	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() { // a folder may have a preset's name
 		err = fmt.Errorf("%s is a folder: %w", path, fs.ErrNotExist)
 		if _, ok := Preset(path); !ok {
-			return nil, fmt.Errorf("reading the run file: %s is a folder (a path to a .yaml file, or a preset: %s)", path, strings.Join(Presets(), ", "))
+			return nil, fmt.Errorf("reading the run file: %s is a folder (a path to a .yaml file, such as %s of a run's folder, or a preset: %s)", path, filepath.Join(path, "config.yaml"), strings.Join(Presets(), ", "))
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {

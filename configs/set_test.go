@@ -143,11 +143,11 @@ func TestWarnings(t *testing.T) {
 				"comes after it, and losses there are not those of evaluation and sampling, which use running averages",
 		}},
 		{"model:\n  norm: {placement: post}\n  init: {kind: fan_in, residual: scaled}\n", nil, []string{
-			"run.yaml:3: model.init.kind: fan_in, and placement post was made for xavier (auto follows the placement)",
-			"run.yaml:3: model.init.residual: scaled, and placement post was made for plain (auto follows the placement)",
+			"run.yaml:3: model.init.kind: fan_in, and placement post was made for xavier (--set model.init.kind=auto follows the placement)",
+			"run.yaml:3: model.init.residual: scaled, and placement post was made for plain (--set model.init.residual=auto follows the placement)",
 		}},
 		{"model:\n  norm: {placement: lns}\n  init: {kind: gpt2, residual: scaled}\n", nil, []string{
-			"run.yaml:3: model.init.residual: scaled, and placement lns was made for plain (auto follows the placement)",
+			"run.yaml:3: model.init.residual: scaled, and placement lns was made for plain (--set model.init.residual=auto follows the placement)",
 		}},
 	} {
 		l, err := Parse("run.yaml", []byte(c.src), c.sets)

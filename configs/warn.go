@@ -78,10 +78,10 @@ func (l *Loaded) warnPlacement(w *problem.List) {
 	}
 	// A normal distribution of a fixed width is one way to have the placement's, where that is a plain normal one.
 	if kind := m.Init.Kind; kind != "auto" && kind != p.Base && !(kind == "gpt2" && p.Base == "fan_in") {
-		w.Addf("model.init.kind", "%s, and placement %s was made for %s (auto follows the placement)", kind, p.Name, p.Base)
+		w.Addf("model.init.kind", "%s, and placement %s was made for %s (--set model.init.kind=auto follows the placement)", kind, p.Name, p.Base)
 	}
 	if writers := m.Init.Residual; writers != "auto" && writers != p.Writers {
-		w.Addf("model.init.residual", "%s, and placement %s was made for %s (auto follows the placement)", writers, p.Name, p.Writers)
+		w.Addf("model.init.residual", "%s, and placement %s was made for %s (--set model.init.residual=auto follows the placement)", writers, p.Name, p.Writers)
 	}
 	if p.Warmup && l.Run.Train.Schedule.Warmup == 0 {
 		w.Addf("train.schedule.warmup", "0, and placement %s is known to stay at the unigram loss without a warm-up (-1 takes a usual one)", p.Name)

@@ -46,7 +46,7 @@ of arithmetic: model FLOPs utilisation against what was measured, not against a 
 launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
 where that is quick: "naive" is how many times slower they are.
 
---compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
+--cpuprofile FILE, which every command has, writes a profile for go tool pprof. --compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
 		Example: `  prenorm bench --config quickstart
   prenorm bench train --config gpt2-124m --device cuda --json > before.json
   prenorm bench train --config gpt2-124m --device cuda --set kernels.matmul=own --compare before.json

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"prenorm/train/bench"
@@ -30,6 +32,9 @@ func printBench(w io.Writer, r *bench.Report) {
 	}
 	t.row("matrix product", fmt.Sprintf("%.1f GFLOP/s", r.Ceilings.MatMul), fmt.Sprintf("%d×%d×%d", r.Ceilings.Square, r.Ceilings.Square, r.Ceilings.Square))
 	t.write(w, "  ")
+	if r.Ceilings.Disturbed() {
+		fmt.Fprintln(w, "  A product was faster than multiply-adds in registers, so other programs were at work: measure again on a quiet machine.")
+	}
 	printKernels(w, r.Kernels)
 	if r.Train != nil {
 		printTraining(w, r.Train)
@@ -99,6 +104,9 @@ func printRatios(w io.Writer, old, now *bench.Report) {
 	fmt.Fprintln(w, "\nagainst the older figures, above 1 is faster now")
 	for _, d := range differ {
 		fmt.Fprintf(w, "  not alike: %s\n", d)
+	}
+	if shared := func(r bench.Ratio) bool { return !strings.HasPrefix(r.What, "ceiling of ") }; !slices.ContainsFunc(ratios, shared) {
+		fmt.Fprintln(w, "  the older file has none of the parts that were measured now, only the ceilings can be compared")
 	}
 	t := newTable(1, 2, 4)
 	for _, r := range ratios {

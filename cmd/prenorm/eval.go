@@ -58,7 +58,8 @@ type evalText struct {
 type evalRecord struct {
 	Checkpoint  string        `json:"checkpoint"`
 	Step        int64         `json:"step"`
-	Loss        metrics.Float `json:"loss"` // nats a token
+	Weights     string        `json:"weights"` // how the matrices are stored
+	Loss        metrics.Float `json:"loss"`    // nats a token
 	Perplexity  metrics.Float `json:"perplexity"`
 	BitsPerByte metrics.Float `json:"bits_per_byte"`
 	Predicted   int64         `json:"predicted"`           // tokens that the loss is the mean over
@@ -113,7 +114,7 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	if err != nil {
 		return err
 	}
-	return f.print(cmd, evalRecord{Checkpoint: t.dir, Step: t.step, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
+	return f.print(cmd, evalRecord{Checkpoint: t.dir, Step: t.step, Weights: f.weights, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
 		BitsPerByte: metrics.Float(e.BitsPerByte(text.split.BytesPerToken())), Predicted: e.Targets, Tokens: text.split.Tokens,
 		Bytes: text.split.Bytes, Documents: text.split.Documents})
 }
@@ -146,7 +147,7 @@ func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {
 	t.row("perplexity", fmt.Sprintf("%.2f", r.Perplexity))
 	t.row("bits a byte", fmt.Sprintf("%.3f", r.BitsPerByte))
 	t.row("text", fmt.Sprintf("%s tokens predicted of %s, %s", grouped(r.Predicted), grouped(r.Tokens), metrics.Bytes(r.Bytes)))
-	t.row("model", fmt.Sprintf("%s, step %d", r.Checkpoint, r.Step))
+	t.row("model", fmt.Sprintf("%s, step %d, matrices in %s", r.Checkpoint, r.Step, r.Weights))
 	t.write(out, "")
 	return nil
 }

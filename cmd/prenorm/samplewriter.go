@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -40,7 +41,11 @@ func (w *writer) all(cmd *cobra.Command) error {
 		}
 	}
 	seconds := time.Since(began).Seconds()
-	note(cmd.ErrOrStderr(), "%d tokens, %s tokens/s on %s", tokens, metrics.Count(float64(tokens)/max(seconds, 1e-9)), w.be.Name())
+	all := ""
+	if w.count > 1 {
+		all = fmt.Sprintf(" of %d texts together", w.count)
+	}
+	note(cmd.ErrOrStderr(), "%d tokens, %s tokens/s%s on %s", tokens, metrics.Count(float64(tokens)/max(seconds, 1e-9)), all, w.be.Name())
 	return nil
 }
 

@@ -19,6 +19,9 @@ func TestPackedWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		losses[weights] = float64(r.Loss)
+		if r.Weights != weights {
+			t.Errorf("eval --weights %s says %q", weights, r.Weights)
+		}
 		command("sample", "runs/tiny", "--prompt", "a", "--tokens", "5", "--weights", weights).want(t, exitOK)
 	}
 	for _, weights := range []string{"bf16", "int8"} {

@@ -46,13 +46,11 @@ type Ceilings struct {
 	Read float64 `json:"read_gb_s,omitempty"`    // bytes read from memory
 }
 
-// Arithmetic is the ceiling of arithmetic: the hardware's where that was probed, else that of products.
-func (c Ceilings) Arithmetic() float64 {
-	if c.Peak > 0 {
-		return c.Peak
-	}
-	return c.MatMul
-}
+// Arithmetic is the ceiling of arithmetic: the hardware's where that was probed, and no less than that of products.
+func (c Ceilings) Arithmetic() float64 { return max(c.Peak, c.MatMul) }
+
+// Disturbed says whether something else took the machine while the hardware was probed: no product is faster than multiply-adds in registers.
+func (c Ceilings) Disturbed() bool { return c.Peak > 0 && c.Peak < c.MatMul }
 
 // Reading is the ceiling of what reads far more than it writes.
 func (c Ceilings) Reading() float64 {

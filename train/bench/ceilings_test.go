@@ -137,3 +137,16 @@ func TestWriteOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestArithmeticCeiling: the probe's, unless it was disturbed, and the product's without one.
+func TestArithmeticCeiling(t *testing.T) {
+	for _, c := range []struct {
+		ceilings  Ceilings
+		want      float64
+		disturbed bool
+	}{{Ceilings{MatMul: 90, Peak: 100}, 100, false}, {Ceilings{MatMul: 90, Peak: 60}, 90, true}, {Ceilings{MatMul: 90}, 90, false}} {
+		if got := c.ceilings.Arithmetic(); got != c.want || c.ceilings.Disturbed() != c.disturbed {
+			t.Errorf("%+v: %v, disturbed %v", c.ceilings, got, c.ceilings.Disturbed())
+		}
+	}
+}
