@@ -104,6 +104,8 @@ func TestGridsFit(t *testing.T) {
 		{kernels.DyT{}, in(x, one, row, row)}, {kernels.DyTGrad{}, in(x, one, row, row, x)},
 		{kernels.BatchNorm{}, in(x, row, row)}, {kernels.BatchNormGrad{}, in(x, row, row, x)},
 		{kernels.LinearCrossEntropyGrad{}, in(x, f(20, dim), ids(many), one, one)}, {kernels.SampleTokens{}, in(x, kernels.Shaped(kernels.I32, many, 2))},
+		{kernels.PackWeights{}, in(f(many, 64))}, {kernels.PackWeights{Packing: kernels.PackInt8}, in(f(many, 64))}, {kernels.RoundWeights{}, in(f(many, 64))},
+		{kernels.PackedMatMul{}, in(f(many, 64), kernels.Shaped(kernels.I32, 9, 32))}, {kernels.PackedMatMul{}, in(f(1, 64), kernels.Shaped(kernels.I32, many, 32))},
 		{kernels.GlobalNorm{}, in(f(1 << 36))}, {kernels.Rope{}, in(x, ids(many), f(9, dim))}, {kernels.Moments{}, in(f(1<<36), f(1<<36))},
 	} {
 		t.Run(call.Kernel(), func(t *testing.T) {

@@ -34,6 +34,7 @@ var exercises = map[*module]string{
 	matmuls:        "TestProducts/^KERNEL$",
 	matmulsBF16:    "TestProducts/^KERNEL$",
 	matmulsTF32:    "TestProducts/^KERNEL$",
+	packings:       "TestConformance/^(pack_weights|round_weights|packed_matmul)$",
 	gates:          "TestConformance/^(gate|dyt)|TestMoreRowsThanWarps",
 	heads:          "TestConformance/^linear",
 	attentions:     "TestConformance/^attention$/f32|TestLargeHeads",

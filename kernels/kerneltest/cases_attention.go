@@ -287,6 +287,15 @@ func cachedAttentionCases(g *generator) []testCase {
 		c.in[0], c.in[1] = lose(g, c.in[0], c.in[1], s.d, func(row int) bool { return s.keys(row % s.context) })
 		all = append(all, c)
 	}
+	// Scores so low that a place without a key, had it the score 0, would take all weight.
+	for _, n := range []int{1, 2, 3, 5, 18, 301} {
+		s := cachedShape{b: 1, t: 1, context: n + 2, heads: 1, kv: 1, d: 8, position: n - 1}
+		c := s.test(g)
+		c.name, c.rounding = fmt.Sprintf("%d keys of very low scores", n), 900
+		c.in[0] = g.floats(c.in[0].shape, func(int) float64 { return 20 })
+		c.in[1] = g.floats(c.in[1].shape, func(int) float64 { return -16 + 0.1*g.NormFloat64() })
+		all = append(all, c)
+	}
 	for _, context := range []int{9, 900} {
 		for _, bad := range []int{-1, context} {
 			c := cachedShape{b: 1, t: 2, context: context, heads: 1, kv: 1, d: 4, position: bad}.test(g)

@@ -67,6 +67,12 @@ func matMulCases(g *generator) []testCase {
 		add(c, 9, 18, 7, " with a NaN", math.NaN())
 		add(c, 9, 18, 7, " with an infinity", math.Inf(1))
 	}
+	// A whole tile with addends of its own, small enough that each view is shifted alone.
+	for mode := range 4 {
+		for _, bias := range []bool{false, true} {
+			add(kernels.MatMul{TransA: mode&1 != 0, TransB: mode&2 != 0, Bias: bias, Residual: true}, 64, 64, 4, "", 0)
+		}
+	}
 	// A factor of zero must not hide the NaN of the other.
 	b := g.normal(8, 8).with(math.NaN(), 11)
 	return append(all, testCase{name: "zeros and a NaN", call: kernels.MatMul{}, in: []tensor{g.scaled(0, 8, 8), b}, terms: 8})

@@ -19,7 +19,7 @@ var packings = []kernels.Packing{kernels.PackBF16, kernels.PackInt8}
 var packedSizes = [][2]int{{1, 32}, {0, 64}, {3, 0}, {5, 96}, {4, 64}, {7, 352}, {65, 128}, {33, 1056}}
 
 // packable makes a matrix whose runs differ in size, with runs of zeros, of one number, of numbers too small to have a scale and at the ends of
-// the range, and numbers in the middle between two integers of their run.
+// the range, numbers in the middle between two integers of their run, and those in the middle between two bfloat16.
 func packable(g *generator, n, k int) tensor {
 	size := 0.0
 	return g.floats([]int{n, k}, func(i int) float64 {
@@ -30,6 +30,8 @@ func packable(g *generator, n, k int) tensor {
 		switch run % 12 {
 		case 1:
 			return 0
+		case 2:
+			return 1 + float64(2*j+1)/256
 		case 3:
 			return -0.37
 		case 5:
