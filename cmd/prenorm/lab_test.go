@@ -76,6 +76,15 @@ func TestLabRefuses(t *testing.T) {
 		{"compare tiny.yaml --placements mix", "needs 4 layers"},
 		{"compare tiny.yaml --jobs -1", "wants 0 or more"},
 		{"compare tiny.yaml --set model.vocab=9", "9 is smaller than"},
+		{"compare tiny.yaml --lrs abc", `--lrs "abc": wants numbers above 0 such as 1e-3`},
+		{"compare tiny.yaml --lrs 1e-3,NaN", `--lrs "NaN": wants numbers above 0`},
+		{"compare tiny.yaml --lrs=", "want learning rates above 0"},
+		{"compare tiny.yaml --seeds 1,x", `--seeds "x": wants whole numbers such as 1,2`},
+		{"compare tiny.yaml --seeds=", "at least one seed"},
+		{"lr tiny.yaml --warmups 1.5", `--warmups "1.5": wants whole numbers such as 0,50`},
+		{"init --depths four", `--depths "four": wants whole numbers`},
+		{"init --widths 9,", `--widths "": wants whole numbers`},
+		{"lr tiny.yaml --set train.steps=5 --set train.schedule.warmup=9", "--set train.schedule.warmup=-1"},
 		{"drop", "takes folders of runs"},
 		{"drop none", "does not exist"},
 		{"drop none --windows -1", "0 or more"},
@@ -86,4 +95,12 @@ func TestLabRefuses(t *testing.T) {
 			t.Errorf("lab %s: exit code %d, %s, want %q", c.args, r.code, r.errOut, c.want)
 		}
 	}
+}
+
+// TestLabRates wants help to show rates as people type them, and a flag that is given twice to have the entries of both.
+func TestLabRates(t *testing.T) {
+	command("lab", "lr", "--help").want(t, exitOK, "3e-4,1e-3,3e-3,1e-2,3e-2")
+	command("lab", "compare", "--help").want(t, exitOK, "(default 1,2)")
+	t.Chdir(t.TempDir())
+	command("lab", "init", "--placements", "pre", "--depths", "1", "--depths", "2,3", "--widths", "16", "--seeds", "1").want(t, exitOK, "L=1", "L=2", "L=3")
 }

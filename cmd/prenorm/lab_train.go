@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +31,8 @@ type labTrainFlags struct {
 func (f *labTrainFlags) flags(cmd *cobra.Command, name string, rates []float64, seeds []int64, placements ...string) {
 	f.placementsFlag(cmd, placements...)
 	f.seedsFlag(cmd, seeds...)
-	cmd.Flags().Float64SliceVar(&f.rates, "lrs", rates, "learning `rates`, separated by commas")
+	ratesVar(cmd.Flags(), &f.rates, "lrs", rates, "learning `rates`, separated by commas")
+	wholesVar(cmd.Flags(), &f.warmups, "warmups", nil, "0,50", "`steps` of warm-up, separated by commas (default: the run file's)")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "runs at once on the CPU, each with one thread, 0 = as many as there are cores; 1 gives one run all threads")
 	f.setFlag(cmd)
 	f.outFlag(cmd, name)
@@ -52,7 +54,7 @@ func (f *labTrainFlags) grid(cmd *cobra.Command, path string) (lab.Grid, *config
 	}
 	loaded, err := f.load(cmd, path)
 	if err != nil {
-		return lab.Grid{}, nil, err
+		return lab.Grid{}, nil, warmupRemedy(err)
 	}
 	if err := loaded.NeedsData(); err != nil {
 		return lab.Grid{}, nil, err
@@ -72,6 +74,20 @@ func (f *labTrainFlags) grid(cmd *cobra.Command, path string) (lab.Grid, *config
 		}
 	}
 	return lab.Grid{Model: r.Model, Train: r.Train, Placements: f.placements, Rates: f.rates, Seeds: f.seeds, Warmups: slices.Compact(f.warmups)}, loaded, nil
+}
+
+// warmupRemedy adds what to type to a run file's problem with its warm-up, which is the one that a comparison of few steps meets.
+func warmupRemedy(err error) error {
+	var problems *configs.Error
+	if !errors.As(err, &problems) {
+		return err
+	}
+	for i, p := range problems.Problems {
+		if p.Key == "train.schedule.warmup" {
+			problems.Problems[i].What += "; add --set train.schedule.warmup=-1"
+		}
+	}
+	return err
 }
 
 // train trains a grid of a run file and writes the page.
@@ -153,7 +169,6 @@ only add runs. On the CPU several runs go at once, each with one thread, which i
 		RunE: func(cmd *cobra.Command, args []string) error { return f.train(cmd, args[0], lab.Grid.CompareReport) },
 	}
 	f.flags(cmd, "compare", []float64{1e-3, 3e-3}, []int64{1, 2}, "pre", "post")
-	cmd.Flags().IntSliceVar(&f.warmups, "warmups", nil, "`steps` of warm-up, separated by commas (default: the run file's)")
 	return cmd
 }
 
@@ -170,7 +185,6 @@ run failed, how sensitive the loss is to the rate (Wortsman et al. 2023, arXiv 2
 		RunE: func(cmd *cobra.Command, args []string) error { return f.train(cmd, args[0], lab.Grid.RatesReport) },
 	}
 	f.flags(cmd, "lr", []float64{3e-4, 1e-3, 3e-3, 1e-2, 3e-2}, []int64{1}, "pre", "post")
-	cmd.Flags().IntSliceVar(&f.warmups, "warmups", nil, "`steps` of warm-up, separated by commas (default: the run file's)")
 	return cmd
 }
 
