@@ -28,7 +28,7 @@ func (g Grid) facts(t *Text) []report.Fact {
 func (g Grid) CompareReport(t *Text, places []Place) report.Report {
 	page := report.Report{Title: "Placements side by side", Lead: g.verdict(places), Facts: g.facts(t)}
 	sweep := report.Section{Title: "Loss by learning rate",
-		Text:    "Each placement has its own best rate, so a comparison at one rate says little. Bands reach from the lowest to the highest seed; runs that diverged are not in them, see the table.",
+		Text:    "Each placement has its own best rate, so a comparison at one rate says little. Lines are means over the seeds whose runs did not diverge, and bands reach from the lowest to the highest of these. A rate at which all diverged has no point: see the table.",
 		Figures: []report.Figure{g.sweep(t, places)}, Tables: []report.Table{placesTable(places)}}
 	curves := report.Section{Title: "Training at each placement's best rate", Figures: []report.Figure{g.curves(t, places), g.gradients(places)}}
 	page.Sections = []report.Section{{Title: "At the best rate of each", Tables: []report.Table{g.bestTable(places)}}, sweep, curves}
@@ -58,7 +58,7 @@ func (g Grid) ranking(places []Place) []Place {
 }
 
 func (g Grid) bestTable(places []Place) report.Table {
-	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"}}
+	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"}, Note: outcomesNote}
 	for _, p := range g.ranking(places) {
 		v := p.Loss()
 		ms := math.Inf(1)
@@ -72,7 +72,7 @@ func (g Grid) bestTable(places []Place) report.Table {
 
 // placesTable has a row for every place, and in its file one for every run.
 func placesTable(places []Place) report.Table {
-	t := report.Table{Name: "places", Caption: "All rates", Columns: []string{"placement", "rate", "warm-up", "validation loss", "lowest", "highest", "outcome"}, Marks: map[int]string{},
+	t := report.Table{Name: "places", Caption: "All rates", Note: outcomesNote, Columns: []string{"placement", "rate", "warm-up", "validation loss", "lowest", "highest", "outcome"}, Marks: map[int]string{},
 		Raw: &report.Table{Columns: []string{"placement", "rate", "warmup", "run", "outcome", "steps", "final_training_loss", "validation_loss", "seconds"}}}
 	for _, p := range places {
 		v := p.Loss()
@@ -101,7 +101,7 @@ func (g Grid) sweep(t *Text, places []Place) report.Figure {
 				s.Name = fmt.Sprintf("%s %d warm", name, warmup)
 			}
 			for _, p := range Of(places, name, warmup) {
-				v := p.Loss()
+				v := p.converged().Loss()
 				s.X, s.Y, s.Low, s.High = append(s.X, p.Rate), append(s.Y, v.Mean), append(s.Low, v.Low), append(s.High, v.High)
 			}
 			f.Series = append(f.Series, s)
@@ -160,5 +160,13 @@ func Progress(done, all int, r CellResult, kept bool, began time.Time) string {
 	if kept {
 		how = "kept from before"
 	}
-	return fmt.Sprintf("%d of %d  %s: %s, loss %.3f  (%s)", done, all, r.Label, r.Outcome, r.Final(), how)
+	return fmt.Sprintf("%d of %d  %s: %s, training loss %s, validation loss %s  (%s)", done, all, r.Label, r.Outcome, loss(r.Final()), loss(float64(r.Val)), how)
+}
+
+// loss writes a loss, or a dash where there is none.
+func loss(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", v)
 }
