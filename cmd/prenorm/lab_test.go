@@ -44,7 +44,12 @@ func TestLabTraining(t *testing.T) {
 	if strings.Count(again.errOut, "kept from before") != 4 {
 		t.Errorf("runs that both commands need were trained again: %s", again.errOut)
 	}
-	command("lab", "lr", "tiny.yaml", "--placements", "post", "--lrs", "0.01", "--warmups", "0,2", "--set", "train.steps=5", "--out", "c").want(t, exitOK, "advised warm-up")
+	command("lab", "lr", "tiny.yaml", "--placements", "post", "--lrs", "0.01", "--warmups", "0,2", "--set", "train.steps=5", "--out", "c").want(t, exitOK, "advised warm-up", "shown as well: 3 runs", "pre        ")
+	wide := command("lab", "compare", "tiny.yaml", "--placements", "none", "--lrs", "0.01", "--seeds", "1", "--set", "train.steps=5", "--set", "train.schedule.warmup=0", "--out", "c").
+		want(t, exitOK, "shown as well: 5 runs")
+	if page, err := os.ReadFile(filepath.Join("c", "report.html")); err != nil || !strings.Contains(string(page), "<td class=\"\">post</td>") || strings.Count(wide.out, "  post ") < 4 {
+		t.Errorf("runs of earlier commands are not shown: %v, %s", err, wide.out)
+	}
 
 	command("train", "tiny.yaml", "--set", "train.steps=4", "--set", "train.schedule.warmup=0", "--out", "r").want(t, exitOK)
 	out := command("lab", "drop", "r", "r", "--windows", "3", "--out", "d").want(t, exitOK, "block 2", "rise").out

@@ -110,7 +110,8 @@ func (f *labTrainFlags) train(cmd *cobra.Command, path string, report func(lab.G
 		return usageError{fmt.Errorf("model.vocab is %d, the tokenizer has %d ids: set model.vocab to 0 (the tokenizer's) or to %d or more", g.Model.Vocab, text.Vocab, text.Vocab)}
 	}
 	note(cmd.OutOrStdout(), "%d runs of %d steps into %s; finished runs are kept there and not trained again", g.Size(), g.Train.Steps, f.out)
-	places, err := g.Run(ctx, f.runner(cmd, text, loaded.Run.Device, loaded.Run.Workers))
+	runner := f.runner(cmd, text, loaded.Run.Device, loaded.Run.Workers)
+	places, err := g.Run(ctx, runner)
 	if ctx.Err() != nil {
 		note(cmd.OutOrStdout(), "stopped; the same command goes on with the runs that are left")
 		return errInterrupted
@@ -118,7 +119,14 @@ func (f *labTrainFlags) train(cmd *cobra.Command, path string, report func(lab.G
 	if err != nil {
 		return err
 	}
-	return f.write(cmd, report(g, text, places))
+	wide, places, added, err := g.Widen(runner, places)
+	if err != nil {
+		return err
+	}
+	if added > 0 {
+		note(cmd.OutOrStdout(), "shown as well: %d runs that earlier commands left in the folder, with the same settings but for placement, rate, warm-up or seed", added)
+	}
+	return f.write(cmd, report(wide, text, places))
 }
 
 // runner trains on the flags' device: on the CPU several runs at once, on a GPU one after the other.
@@ -162,7 +170,8 @@ seeds: runs of one seed read the same batches in the same order. The page ranks 
 range over seeds, and names runs that diverged, fell back, or sit at the text's unigram entropy.
 
 Finished runs are kept in the folder: the same command after an interruption goes on with those that are left, and more seeds, rates or placements
-only add runs. On the CPU several runs go at once, each with one thread, which is faster for small models than one run with all.`,
+only add runs. The page and the tables show all finished runs of the folder whose other settings are the same; give another --out to see some alone.
+On the CPU several runs go at once, each with one thread, which is faster for small models than one run with all.`,
 		Example: `  prenorm lab compare quickstart --placements pre,post,deepnorm --lrs 1e-3,3e-3 --seeds 1,2,3
   prenorm lab compare run.yaml --set train.steps=200 --set model.layers=12 --out runs/lab/deep`,
 		Args: arguments(1, 1, "one run file or preset, such as quickstart"), ValidArgsFunction: completeRunFile,
@@ -178,7 +187,8 @@ func newLabLR() *cobra.Command {
 		Use:   "lr RUN.yaml",
 		Short: "the largest stable learning rate of each placement, and which rate and warm-up to take",
 		Long: `Sweep the learning rate, and the warm-up where several are given, for each placement. The page says for each what the largest rate is up to which no
-run failed, how sensitive the loss is to the rate (Wortsman et al. 2023, arXiv 2309.14322), and which rate and warm-up to take and why.`,
+run failed, how sensitive the loss is to the rate (Wortsman et al. 2023, arXiv 2309.14322), and which rate and warm-up to take and why. Finished runs are kept in
+the folder and shown again by a later command whose other settings are the same.`,
 		Example: `  prenorm lab lr quickstart --placements pre,post --set train.steps=200
   prenorm lab lr quickstart --placements post --warmups 0,50 --lrs 3e-4,1e-3,3e-3,1e-2`,
 		Args: arguments(1, 1, "one run file or preset, such as quickstart"), ValidArgsFunction: completeRunFile,

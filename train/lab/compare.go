@@ -38,9 +38,15 @@ func (g Grid) CompareReport(t *Text, places []Place) report.Report {
 // verdict is the ranking in a sentence, with the seeds' spread to hold it against.
 func (g Grid) verdict(places []Place) string {
 	var words []string
-	for _, p := range g.ranking(places) {
+	ranking := g.ranking(places)
+	unequal := slices.ContainsFunc(ranking, func(p Place) bool { return len(p.Runs) != len(ranking[0].Runs) })
+	for _, p := range ranking {
 		v := p.Loss()
-		words = append(words, fmt.Sprintf("%s %.3f (%.3f to %.3f)", p.Placement, v.Mean, v.Low, v.High))
+		seeds := ""
+		if unequal {
+			seeds = fmt.Sprintf(", seeds: %d", len(p.Runs))
+		}
+		words = append(words, fmt.Sprintf("%s %.3f (%.3f to %.3f%s)", p.Placement, v.Mean, v.Low, v.High, seeds))
 	}
 	return "Validation loss at the best learning rate of each, with the range over seeds: " + strings.Join(words, "; ") + ". Differences smaller than the ranges say nothing."
 }
@@ -104,7 +110,9 @@ func (g Grid) sweep(t *Text, places []Place) report.Figure {
 				v := p.converged().Loss()
 				s.X, s.Y, s.Low, s.High = append(s.X, p.Rate), append(s.Y, v.Mean), append(s.Low, v.Low), append(s.High, v.High)
 			}
-			f.Series = append(f.Series, s)
+			if len(s.X) > 0 { // runs of earlier commands need not have every warm-up
+				f.Series = append(f.Series, s)
+			}
 		}
 	}
 	return f

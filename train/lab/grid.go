@@ -36,7 +36,7 @@ func (g Grid) cell(placement string, rate float64, warmup int, seed int64) Cell 
 	c := Cell{Model: g.Model.WithPlacement(placement).Resolved(), Train: g.Train.Resolved(), Seed: seed}
 	c.Train.Optimizer.LR = rate
 	c.Train.Schedule.Warmup = warmup
-	c.Label = fmt.Sprintf("%s lr %g warm-up %d seed %d", placement, rate, warmup, seed)
+	c.Label = fmt.Sprintf(labelFormat, placement, rate, warmup, seed)
 	return c
 }
 
