@@ -20,7 +20,7 @@ func filesIn(t *testing.T, dir string, names ...string) {
 func TestLabInit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	command("lab", "init", "--placements", "pre,deepnorm", "--depths", "1,2", "--widths", "16,24", "--seeds", "1").
-		want(t, exitOK, "p of gradient", "independent", "S5  deepnorm", "written: "+filepath.Join("runs", "lab", "init", "report.html"))
+		want(t, exitOK, "p of gradient", "independent", "independent: p of the same gradient", "first/last: ", "stream: RMS", "S5  deepnorm", "written: "+filepath.Join("runs", "lab", "init", "report.html"))
 	filesIn(t, filepath.Join("runs", "lab", "init"), "report.html", "init-16.csv", "init-24.csv", "gradient-by-depth-16.svg", "stream-by-block-24.png", "laws-16.csv")
 	command("lab", "init", "--setup", "own", "--placements", "none", "--depths", "2", "--widths", "16", "--init", "gpt2", "--out", "o").want(t, exitOK, "none")
 	filesIn(t, "o", "report.html", "init.csv", "stream-by-block.svg")
@@ -28,14 +28,14 @@ func TestLabInit(t *testing.T) {
 
 func TestLabPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
-	command("lab", "paths", "--placements", "pre,post", "--layers", "2", "--width", "16", "--context", "4", "--seeds", "1", "--out", "p").want(t, exitOK, "k = 0", "sum's error")
+	command("lab", "paths", "--placements", "pre,post", "--layers", "2", "--width", "16", "--context", "4", "--seeds", "1", "--out", "p").want(t, exitOK, "k = 0", "sum's error", "straight, a sub-layer: ", "sum's error: ", "k = 0's error: ")
 	filesIn(t, "p", "report.html", "paths.csv", "shares.svg", "straight.png")
 }
 
 func TestLabTraining(t *testing.T) {
 	inTiny(t)
 	args := []string{"tiny.yaml", "--placements", "pre,post", "--lrs", "0.01,0.003", "--seeds", "1", "--set", "train.steps=5", "--set", "train.schedule.warmup=0", "--out", "c"}
-	first := command(append([]string{"lab", "compare"}, args...)...).want(t, exitOK, "4 runs of 5 steps into c", "At the best rate of each", "fastest step, ms")
+	first := command(append([]string{"lab", "compare"}, args...)...).want(t, exitOK, "4 runs of 5 steps into c", "At the best rate of each", "slow: above it", "unigram: within", "fell back: more", "diverged: not", "fastest step, ms")
 	if strings.Contains(first.errOut, "kept") || !strings.Contains(first.errOut, "4 of 4") {
 		t.Errorf("the first start says %s", first.errOut)
 	}
@@ -52,7 +52,7 @@ func TestLabTraining(t *testing.T) {
 	}
 
 	command("train", "tiny.yaml", "--set", "train.steps=4", "--set", "train.schedule.warmup=0", "--out", "r").want(t, exitOK)
-	out := command("lab", "drop", "r", "r", "--windows", "3", "--out", "d").want(t, exitOK, "block 2", "rise").out
+	out := command("lab", "drop", "r", "r", "--windows", "3", "--out", "d").want(t, exitOK, "block 2 (layers.1)", "rise", "the first is layers.0").out
 	if strings.Count(out, "block 1 ") != 2 {
 		t.Errorf("two runs: %s", out)
 	}

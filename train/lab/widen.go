@@ -31,6 +31,9 @@ func (g Grid) Widen(r *Runner, places []Place) (Grid, []Place, int, error) {
 	places = slices.Clone(places)
 	added := 0
 	for _, file := range files {
+		if filepath.Ext(file.Name()) != ".json" {
+			continue
+		}
 		p, seed, err := g.kept(r, filepath.Join(folder, file.Name()))
 		if err != nil {
 			return g, nil, 0, err

@@ -2,6 +2,8 @@ package lab
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -26,6 +28,9 @@ func TestWiden(t *testing.T) {
 	}
 	if _, places, added := run(func(g *Grid) {}); added != 0 || len(places) != 1 {
 		t.Errorf("a fresh folder: %d added, %d places", added, len(places))
+	}
+	if err := os.Mkdir(filepath.Join(dir, CellsFolder, "notes"), 0o777); err != nil {
+		t.Fatal(err)
 	}
 	run(func(g *Grid) { g.Train.Steps = 4 }) // another run file
 	run(func(g *Grid) { g.Seeds, g.Rates = []int64{2}, []float64{1e-3, 3e-3} })
