@@ -35,7 +35,7 @@ func TestLabPaths(t *testing.T) {
 func TestLabTraining(t *testing.T) {
 	inTiny(t)
 	args := []string{"tiny.yaml", "--placements", "pre,post", "--lrs", "0.01,0.003", "--seeds", "1", "--set", "train.steps=5", "--set", "train.schedule.warmup=0", "--out", "c"}
-	first := command(append([]string{"lab", "compare"}, args...)...).want(t, exitOK, "4 runs of 5 steps into c", "At the best rate of each", "slow: above it", "unigram: within", "fell back: more", "diverged: not", "fastest step, ms")
+	first := command(append([]string{"lab", "compare"}, args...)...).want(t, exitOK, "4 runs of 5 steps into c", "At the best rate of each", "slow: above it by none", "unigram: within", "fell back: more", "diverged: not", "fastest step, ms")
 	if strings.Contains(first.errOut, "kept") || !strings.Contains(first.errOut, "4 of 4") {
 		t.Errorf("the first start says %s", first.errOut)
 	}

@@ -20,7 +20,7 @@ const (
 
 // outcomesNote is what pages say of the outcomes; its numbers are those of the bands below.
 var outcomesNote = fmt.Sprintf("Outcomes, by the mean training loss at a run's end (its last tenth, 20 steps at least): trains: below the unigram entropy of the text. "+
-	"slow: above it and still falling. unigram: within %g nats below it and %g above it and flat, so that nothing but the tokens' frequencies was learned. "+
+	"slow: above it by none of what follows, as a rule because it still falls. unigram: within %g nats below it and %g above it and flat, so that nothing but the tokens' frequencies was learned. "+
 	"fell back: more than %g nats above the run's best. jumped: ten times the run's best. diverged: not finite, or more than 1 nat above log(vocabulary). "+
 	"All but trains and slow count as failed.", plateauBelow, plateauAbove, backBy)
 
