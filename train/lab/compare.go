@@ -64,7 +64,8 @@ func (g Grid) ranking(places []Place) []Place {
 }
 
 func (g Grid) bestTable(places []Place) report.Table {
-	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"}, Note: outcomesNote}
+	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"},
+		Note: "Losses in nats a token, the mean over seeds with the lowest and the highest. fastest step: the quickest update of all runs of the row. Outcomes are explained below the next table."}
 	for _, p := range g.ranking(places) {
 		v := p.Loss()
 		ms := math.Inf(1)
