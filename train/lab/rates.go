@@ -106,7 +106,7 @@ func (g Grid) longer() string {
 // RatesReport turns a sweep into a page.
 func (g Grid) RatesReport(t *Text, places []Place) report.Report {
 	table := report.Table{Name: "rates", Columns: []string{"placement", "advised warm-up", "largest stable rate", "sensitivity", "best rate", "loss there", "advised rate", "why"},
-		Note: "Every row is about runs with the advised warm-up: the shortest whose best rate is stable and as good as the best of all. Sensitivity: the mean over rates of how far the loss, in nats, " +
+		Note: "Every row is about runs with the advised warm-up: the shortest whose best rate is stable and as good as the best of all, else that of the lowest loss. Sensitivity: the mean over rates of how far the loss, in nats, " +
 			"is above that of the best rate. Loss: validation, the mean over seeds."}
 	bars := report.Figure{Name: "sensitivity", Title: "Sensitivity to the learning rate", X: "placement", Y: "nats a token", Bars: true,
 		Note: "The mean over rates of how far the loss is above that of the best rate, with the untrained model's loss as the most (Wortsman et al. 2023, arXiv 2309.14322)."}
