@@ -28,7 +28,7 @@ func (g Grid) facts(t *Text) []report.Fact {
 func (g Grid) CompareReport(t *Text, places []Place) report.Report {
 	page := report.Report{Title: "Placements side by side", Lead: g.verdict(places), Facts: g.facts(t)}
 	sweep := report.Section{Title: "Loss by learning rate",
-		Text:    "Each placement has its own best rate, so a comparison at one rate says little. Lines are means over the seeds whose runs did not diverge, and bands reach from the lowest to the highest of these. A rate at which all diverged has no point: see the table.",
+		Text:    "Each placement has its own best rate, so a comparison at one rate says little.",
 		Figures: []report.Figure{g.sweep(t, places)}, Tables: []report.Table{placesTable(places)}}
 	curves := report.Section{Title: "Training at each placement's best rate", Figures: []report.Figure{g.curves(t, places), g.gradients(places)}}
 	page.Sections = []report.Section{{Title: "At the best rate of each", Tables: []report.Table{g.bestTable(places)}}, sweep, curves}
@@ -97,7 +97,8 @@ func placesTable(places []Place) report.Table {
 // sweep is the loss over the rate.
 func (g Grid) sweep(t *Text, places []Place) report.Figure {
 	f := report.Figure{Name: "sweep", Title: "Validation loss by learning rate", X: "learning rate", Y: "nats a token", LogX: true,
-		Lines: []report.Line{{Name: "unigram entropy", Y: t.Unigram}}}
+		Lines: []report.Line{{Name: "unigram entropy", Y: t.Unigram}},
+		Note:  "Lines are means over the seeds whose runs did not diverge, and bands reach from the lowest to the highest of these. A rate at which all diverged has no point: see the table."}
 	if len(g.Rates) <= 8 {
 		f.Ticks = g.Rates
 	}

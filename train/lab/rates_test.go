@@ -51,7 +51,11 @@ func TestSweepWithoutDiverged(t *testing.T) {
 	places := []Place{placed(0, 1e-2, 2, Trains), placed(0, 1e-1, 2.5, Trains), placed(0, 1, 6.12, Diverged)}
 	places[1].Runs = append(places[1].Runs, placed(0, 1e-1, 7, Diverged).Runs...)
 	text := &Text{Vocab: 60, Unigram: 3}
-	s := g.sweep(text, places).Series[0]
+	figure := g.sweep(text, places)
+	s := figure.Series[0]
+	if !strings.Contains(figure.Note, "A rate at which all diverged has no point") {
+		t.Errorf("below the figure: %q", figure.Note)
+	}
 	if s.Y[1] != 2.5 || s.High[1] != 2.5 || s.Y[2] == s.Y[2] {
 		t.Errorf("losses %v, highest %v", s.Y, s.High)
 	}
