@@ -34,7 +34,8 @@ func newInspect() *cobra.Command {
 		Long: `Show what a run recorded at inspected steps (train.inspect.every): for every sub-layer the size of the residual stream before and behind
 it, of what its branch adds, and of the gradient: what comes from above, and of that below the sub-layer the part that came along the
 straight path and the part through the branch. Sizes are root mean squares over the elements. They are those of the first micro-batch of the
-step, before its update.
+step, before its update. Sub-layers have the names of their tensors, which count from 0: layers.0 is the first block, block 1 of lab drop; plots write
+"0 attn" for layers.0.attn.
 
 The second table follows the stream over time: its size below the first sub-layer and above the last, the slope of its growth with depth on
 logarithmic scales (0.5 where every sub-layer adds the same variance), and the gradient at both ends. The third has the matrices: how large
@@ -169,12 +170,12 @@ func printSublayers(w io.Writer, r metrics.Inspect) {
 	t := newTable(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 	t.row("", "in", "branch", "ratio", "cosine", "out", "max", "grad", "straight", "through", "cosine")
 	for _, s := range slices.Backward(r.Sublayers) {
-		t.row(stream.Label(s.Name), figure(float64(s.In)), figure(float64(s.Branch)), figure(float64(s.Ratio)), angle(s.Cosine), figure(float64(s.Out)),
+		t.row(s.Name, figure(float64(s.In)), figure(float64(s.Branch)), figure(float64(s.Ratio)), angle(s.Cosine), figure(float64(s.Out)),
 			figure(float64(s.Max)), figure(float64(s.Grad)), part(s.Straight), part(s.Through), angle(s.GradCosine))
 	}
 	t.write(w, "  ")
 	fmt.Fprintln(w, "  in, out: the stream before and behind; ratio: branch/in; cosine: of branch and in; grad: by out; of that by in, what came straight\n"+
-		"  and through the branch, and their cosine")
+		"  and through the branch, and their cosine. layers.0 is the first block, which lab drop counts as block 1")
 }
 
 // mostTrends is how many steps the table over time shows.

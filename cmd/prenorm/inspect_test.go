@@ -16,13 +16,13 @@ func TestInspect(t *testing.T) {
 	inTiny(t)
 	run := filepath.Join("runs", "tiny")
 	command("train", "tiny.yaml", "--set", "train.inspect.every=6").want(t, exitOK)
-	r := command("inspect", run).want(t, exitOK, "step 20, the stream at each sub-layer", "  1 mlp ", "  0 attn ", "over time", "step 20, matrices", "self_attn.q_proj.weight ")
+	r := command("inspect", run).want(t, exitOK, "step 20, the stream at each sub-layer", "  layers.1.mlp ", "  layers.0.attn ", "layers.0 is the first block", "over time", "step 20, matrices", "self_attn.q_proj.weight ")
 	for _, step := range []string{"1", "6", "12", "18", "20"} {
 		if !strings.Contains(r.out, "\n  "+strings.Repeat(" ", 4-len(step))+step+"  ") {
 			t.Errorf("step %s is not in the table over time:\n%s", step, r.out)
 		}
 	}
-	if up, down := strings.Index(r.out, "1 mlp"), strings.Index(r.out, "0 attn"); up > down {
+	if up, down := strings.Index(r.out, "layers.1.mlp"), strings.Index(r.out, "layers.0.attn"); up > down {
 		t.Error("the first sub-layer is not at the bottom")
 	}
 	command("inspect", run, "--step", "6", "--matrices").want(t, exitOK, "step 6, the stream", "layers.1.mlp.down_proj.weight ")

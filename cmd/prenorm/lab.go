@@ -25,6 +25,7 @@ needs nothing beside it.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.SetFlagErrorFunc(listUsage)
 	for _, c := range []func() *cobra.Command{newLabInit, newLabPaths, newLabCompare, newLabLR, newLabDrop} {
 		cmd.AddCommand(c())
 	}
@@ -59,7 +60,7 @@ func (f *labFlags) placementsFlag(cmd *cobra.Command, def ...string) {
 }
 
 func (f *labFlags) seedsFlag(cmd *cobra.Command, def ...int64) {
-	cmd.Flags().Int64SliceVar(&f.seeds, "seeds", def, "`seeds`, separated by commas")
+	wholesVar(cmd.Flags(), &f.seeds, "seeds", def, "1,2", "`seeds`, separated by commas")
 }
 
 // check refuses lists without entries and placements that do not exist.

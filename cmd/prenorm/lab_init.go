@@ -35,8 +35,8 @@ pre+scaled and lns+scaled (writers of the stream at 1/sqrt(2N)), dyt (pre with D
 	}
 	cmd.Flags().StringVar(&f.setup, "setup", def.Setup, "how models are made: "+strings.Join(lab.SetupNames(), " or "))
 	f.placementsFlag(cmd, "post", "pre", "pre+scaled", "deepnorm", "keel", "residual", "sandwich", "lns", "hybrid")
-	cmd.Flags().IntSliceVar(&f.depths, "depths", def.Depths, "numbers of `blocks`, separated by commas")
-	cmd.Flags().IntSliceVar(&f.widths, "widths", nil, "`widths`, separated by commas (default: the set-up's, 64)")
+	wholesVar(cmd.Flags(), &f.depths, "depths", def.Depths, "4,8", "numbers of `blocks`, separated by commas")
+	wholesVar(cmd.Flags(), &f.widths, "widths", nil, "32,64", "`widths`, separated by commas (default: the set-up's, 64)")
 	f.seedsFlag(cmd, def.Seeds...)
 	cmd.Flags().StringVar(&f.kind, "init", "", "initial values for all, in place of the set-up's: `fan_in, xavier or gpt2`")
 	f.outFlag(cmd, "init")

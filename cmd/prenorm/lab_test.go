@@ -20,7 +20,7 @@ func filesIn(t *testing.T, dir string, names ...string) {
 func TestLabInit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	command("lab", "init", "--placements", "pre,deepnorm", "--depths", "1,2", "--widths", "16,24", "--seeds", "1").
-		want(t, exitOK, "p of gradient", "independent", "S5  deepnorm", "written: "+filepath.Join("runs", "lab", "init", "report.html"))
+		want(t, exitOK, "p of gradient", "independent", "independent: p of the same gradient", "first/last: ", "stream: RMS", "S5  deepnorm", "written: "+filepath.Join("runs", "lab", "init", "report.html"))
 	filesIn(t, filepath.Join("runs", "lab", "init"), "report.html", "init-16.csv", "init-24.csv", "gradient-by-depth-16.svg", "stream-by-block-24.png", "laws-16.csv")
 	command("lab", "init", "--setup", "own", "--placements", "none", "--depths", "2", "--widths", "16", "--init", "gpt2", "--out", "o").want(t, exitOK, "none")
 	filesIn(t, "o", "report.html", "init.csv", "stream-by-block.svg")
@@ -28,14 +28,14 @@ func TestLabInit(t *testing.T) {
 
 func TestLabPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
-	command("lab", "paths", "--placements", "pre,post", "--layers", "2", "--width", "16", "--context", "4", "--seeds", "1", "--out", "p").want(t, exitOK, "k = 0", "sum's error")
+	command("lab", "paths", "--placements", "pre,post", "--layers", "2", "--width", "16", "--context", "4", "--seeds", "1", "--out", "p").want(t, exitOK, "k = 0", "sum's error", "straight, a sub-layer: ", "sum's error: ", "k = 0's error: ")
 	filesIn(t, "p", "report.html", "paths.csv", "shares.svg", "straight.png")
 }
 
 func TestLabTraining(t *testing.T) {
 	inTiny(t)
 	args := []string{"tiny.yaml", "--placements", "pre,post", "--lrs", "0.01,0.003", "--seeds", "1", "--set", "train.steps=5", "--set", "train.schedule.warmup=0", "--out", "c"}
-	first := command(append([]string{"lab", "compare"}, args...)...).want(t, exitOK, "4 runs of 5 steps into c", "At the best rate of each", "fastest step, ms")
+	first := command(append([]string{"lab", "compare"}, args...)...).want(t, exitOK, "4 runs of 5 steps into c", "At the best rate of each", "slow: above it by none", "unigram: within", "fell back: more", "diverged: not", "fastest step, ms")
 	if strings.Contains(first.errOut, "kept") || !strings.Contains(first.errOut, "4 of 4") {
 		t.Errorf("the first start says %s", first.errOut)
 	}
@@ -44,10 +44,15 @@ func TestLabTraining(t *testing.T) {
 	if strings.Count(again.errOut, "kept from before") != 4 {
 		t.Errorf("runs that both commands need were trained again: %s", again.errOut)
 	}
-	command("lab", "lr", "tiny.yaml", "--placements", "post", "--lrs", "0.01", "--warmups", "0,2", "--set", "train.steps=5", "--out", "c").want(t, exitOK, "advised warm-up")
+	command("lab", "lr", "tiny.yaml", "--placements", "post", "--lrs", "0.01", "--warmups", "0,2", "--set", "train.steps=5", "--out", "c").want(t, exitOK, "advised warm-up", "shown as well: 3 runs", "pre        ")
+	wide := command("lab", "compare", "tiny.yaml", "--placements", "none", "--lrs", "0.01", "--seeds", "1", "--set", "train.steps=5", "--set", "train.schedule.warmup=0", "--out", "c").
+		want(t, exitOK, "shown as well: 5 runs")
+	if page, err := os.ReadFile(filepath.Join("c", "report.html")); err != nil || !strings.Contains(string(page), "<td class=\"\">post</td>") || strings.Count(wide.out, "  post ") < 4 {
+		t.Errorf("runs of earlier commands are not shown: %v, %s", err, wide.out)
+	}
 
 	command("train", "tiny.yaml", "--set", "train.steps=4", "--set", "train.schedule.warmup=0", "--out", "r").want(t, exitOK)
-	out := command("lab", "drop", "r", "r", "--windows", "3", "--out", "d").want(t, exitOK, "block 2", "rise").out
+	out := command("lab", "drop", "r", "r", "--windows", "3", "--out", "d").want(t, exitOK, "block 2 (layers.1)", "rise", "the first is layers.0").out
 	if strings.Count(out, "block 1 ") != 2 {
 		t.Errorf("two runs: %s", out)
 	}
@@ -76,6 +81,15 @@ func TestLabRefuses(t *testing.T) {
 		{"compare tiny.yaml --placements mix", "needs 4 layers"},
 		{"compare tiny.yaml --jobs -1", "wants 0 or more"},
 		{"compare tiny.yaml --set model.vocab=9", "9 is smaller than"},
+		{"compare tiny.yaml --lrs abc", `--lrs "abc": wants numbers above 0 such as 1e-3`},
+		{"compare tiny.yaml --lrs 1e-3,NaN", `--lrs "NaN": wants numbers above 0`},
+		{"compare tiny.yaml --lrs=", "want learning rates above 0"},
+		{"compare tiny.yaml --seeds 1,x", `--seeds "x": wants whole numbers such as 1,2`},
+		{"compare tiny.yaml --seeds=", "at least one seed"},
+		{"lr tiny.yaml --warmups 1.5", `--warmups "1.5": wants whole numbers such as 0,50`},
+		{"init --depths four", `--depths "four": wants whole numbers`},
+		{"init --widths 9,", `--widths "": wants whole numbers`},
+		{"lr tiny.yaml --set train.steps=5 --set train.schedule.warmup=9", "--set train.schedule.warmup=-1"},
 		{"drop", "takes folders of runs"},
 		{"drop none", "does not exist"},
 		{"drop none --windows -1", "0 or more"},
@@ -86,4 +100,12 @@ func TestLabRefuses(t *testing.T) {
 			t.Errorf("lab %s: exit code %d, %s, want %q", c.args, r.code, r.errOut, c.want)
 		}
 	}
+}
+
+// TestLabRates wants help to show rates as people type them, and a flag that is given twice to have the entries of both.
+func TestLabRates(t *testing.T) {
+	command("lab", "lr", "--help").want(t, exitOK, "3e-4,1e-3,3e-3,1e-2,3e-2")
+	command("lab", "compare", "--help").want(t, exitOK, "(default 1,2)")
+	t.Chdir(t.TempDir())
+	command("lab", "init", "--placements", "pre", "--depths", "1", "--depths", "2,3", "--widths", "16", "--seeds", "1").want(t, exitOK, "L=1", "L=2", "L=3")
 }

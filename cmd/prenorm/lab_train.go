@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +31,8 @@ type labTrainFlags struct {
 func (f *labTrainFlags) flags(cmd *cobra.Command, name string, rates []float64, seeds []int64, placements ...string) {
 	f.placementsFlag(cmd, placements...)
 	f.seedsFlag(cmd, seeds...)
-	cmd.Flags().Float64SliceVar(&f.rates, "lrs", rates, "learning `rates`, separated by commas")
+	ratesVar(cmd.Flags(), &f.rates, "lrs", rates, "learning `rates`, separated by commas")
+	wholesVar(cmd.Flags(), &f.warmups, "warmups", nil, "0,50", "`steps` of warm-up, separated by commas (default: the run file's)")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "runs at once on the CPU, each with one thread, 0 = as many as there are cores; 1 gives one run all threads")
 	f.setFlag(cmd)
 	f.outFlag(cmd, name)
@@ -52,7 +54,7 @@ func (f *labTrainFlags) grid(cmd *cobra.Command, path string) (lab.Grid, *config
 	}
 	loaded, err := f.load(cmd, path)
 	if err != nil {
-		return lab.Grid{}, nil, err
+		return lab.Grid{}, nil, warmupRemedy(err)
 	}
 	if err := loaded.NeedsData(); err != nil {
 		return lab.Grid{}, nil, err
@@ -72,6 +74,20 @@ func (f *labTrainFlags) grid(cmd *cobra.Command, path string) (lab.Grid, *config
 		}
 	}
 	return lab.Grid{Model: r.Model, Train: r.Train, Placements: f.placements, Rates: f.rates, Seeds: f.seeds, Warmups: slices.Compact(f.warmups)}, loaded, nil
+}
+
+// warmupRemedy adds what to type to a run file's problem with its warm-up, which is the one that a comparison of few steps meets.
+func warmupRemedy(err error) error {
+	var problems *configs.Error
+	if !errors.As(err, &problems) {
+		return err
+	}
+	for i, p := range problems.Problems {
+		if p.Key == "train.schedule.warmup" {
+			problems.Problems[i].What += "; add --set train.schedule.warmup=-1"
+		}
+	}
+	return err
 }
 
 // train trains a grid of a run file and writes the page.
@@ -94,7 +110,8 @@ func (f *labTrainFlags) train(cmd *cobra.Command, path string, report func(lab.G
 		return usageError{fmt.Errorf("model.vocab is %d, the tokenizer has %d ids: set model.vocab to 0 (the tokenizer's) or to %d or more", g.Model.Vocab, text.Vocab, text.Vocab)}
 	}
 	note(cmd.OutOrStdout(), "%d runs of %d steps into %s; finished runs are kept there and not trained again", g.Size(), g.Train.Steps, f.out)
-	places, err := g.Run(ctx, f.runner(cmd, text, loaded.Run.Device, loaded.Run.Workers))
+	runner := f.runner(cmd, text, loaded.Run.Device, loaded.Run.Workers)
+	places, err := g.Run(ctx, runner)
 	if ctx.Err() != nil {
 		note(cmd.OutOrStdout(), "stopped; the same command goes on with the runs that are left")
 		return errInterrupted
@@ -102,7 +119,14 @@ func (f *labTrainFlags) train(cmd *cobra.Command, path string, report func(lab.G
 	if err != nil {
 		return err
 	}
-	return f.write(cmd, report(g, text, places))
+	wide, places, added, err := g.Widen(runner, places)
+	if err != nil {
+		return err
+	}
+	if added > 0 {
+		note(cmd.OutOrStdout(), "shown as well: %d runs that earlier commands left in the folder, with the same settings but for placement, rate, warm-up or seed", added)
+	}
+	return f.write(cmd, report(wide, text, places))
 }
 
 // runner trains on the flags' device: on the CPU several runs at once, on a GPU one after the other.
@@ -146,14 +170,14 @@ seeds: runs of one seed read the same batches in the same order. The page ranks 
 range over seeds, and names runs that diverged, fell back, or sit at the text's unigram entropy.
 
 Finished runs are kept in the folder: the same command after an interruption goes on with those that are left, and more seeds, rates or placements
-only add runs. On the CPU several runs go at once, each with one thread, which is faster for small models than one run with all.`,
+only add runs. The page and the tables show all finished runs of the folder whose other settings are the same; give another --out to see some alone.
+On the CPU several runs go at once, each with one thread, which is faster for small models than one run with all.`,
 		Example: `  prenorm lab compare quickstart --placements pre,post,deepnorm --lrs 1e-3,3e-3 --seeds 1,2,3
   prenorm lab compare run.yaml --set train.steps=200 --set model.layers=12 --out runs/lab/deep`,
 		Args: arguments(1, 1, "one run file or preset, such as quickstart"), ValidArgsFunction: completeRunFile,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.train(cmd, args[0], lab.Grid.CompareReport) },
 	}
 	f.flags(cmd, "compare", []float64{1e-3, 3e-3}, []int64{1, 2}, "pre", "post")
-	cmd.Flags().IntSliceVar(&f.warmups, "warmups", nil, "`steps` of warm-up, separated by commas (default: the run file's)")
 	return cmd
 }
 
@@ -163,14 +187,14 @@ func newLabLR() *cobra.Command {
 		Use:   "lr RUN.yaml",
 		Short: "the largest stable learning rate of each placement, and which rate and warm-up to take",
 		Long: `Sweep the learning rate, and the warm-up where several are given, for each placement. The page says for each what the largest rate is up to which no
-run failed, how sensitive the loss is to the rate (Wortsman et al. 2023, arXiv 2309.14322), and which rate and warm-up to take and why.`,
+run failed, how sensitive the loss is to the rate (Wortsman et al. 2023, arXiv 2309.14322), and which rate and warm-up to take and why. Finished runs are kept in
+the folder and shown again by a later command whose other settings are the same.`,
 		Example: `  prenorm lab lr quickstart --placements pre,post --set train.steps=200
   prenorm lab lr quickstart --placements post --warmups 0,50 --lrs 3e-4,1e-3,3e-3,1e-2`,
 		Args: arguments(1, 1, "one run file or preset, such as quickstart"), ValidArgsFunction: completeRunFile,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.train(cmd, args[0], lab.Grid.RatesReport) },
 	}
 	f.flags(cmd, "lr", []float64{3e-4, 1e-3, 3e-3, 1e-2, 3e-2}, []int64{1}, "pre", "post")
-	cmd.Flags().IntSliceVar(&f.warmups, "warmups", nil, "`steps` of warm-up, separated by commas (default: the run file's)")
 	return cmd
 }
 

@@ -28,7 +28,7 @@ func (g Grid) facts(t *Text) []report.Fact {
 func (g Grid) CompareReport(t *Text, places []Place) report.Report {
 	page := report.Report{Title: "Placements side by side", Lead: g.verdict(places), Facts: g.facts(t)}
 	sweep := report.Section{Title: "Loss by learning rate",
-		Text:    "Each placement has its own best rate, so a comparison at one rate says little. Bands reach from the lowest to the highest seed; runs that diverged are not in them, see the table.",
+		Text:    "Each placement has its own best rate, so a comparison at one rate says little.",
 		Figures: []report.Figure{g.sweep(t, places)}, Tables: []report.Table{placesTable(places)}}
 	curves := report.Section{Title: "Training at each placement's best rate", Figures: []report.Figure{g.curves(t, places), g.gradients(places)}}
 	page.Sections = []report.Section{{Title: "At the best rate of each", Tables: []report.Table{g.bestTable(places)}}, sweep, curves}
@@ -38,9 +38,15 @@ func (g Grid) CompareReport(t *Text, places []Place) report.Report {
 // verdict is the ranking in a sentence, with the seeds' spread to hold it against.
 func (g Grid) verdict(places []Place) string {
 	var words []string
-	for _, p := range g.ranking(places) {
+	ranking := g.ranking(places)
+	unequal := slices.ContainsFunc(ranking, func(p Place) bool { return len(p.Runs) != len(ranking[0].Runs) })
+	for _, p := range ranking {
 		v := p.Loss()
-		words = append(words, fmt.Sprintf("%s %.3f (%.3f to %.3f)", p.Placement, v.Mean, v.Low, v.High))
+		seeds := ""
+		if unequal {
+			seeds = fmt.Sprintf(", seeds: %d", len(p.Runs))
+		}
+		words = append(words, fmt.Sprintf("%s %.3f (%.3f to %.3f%s)", p.Placement, v.Mean, v.Low, v.High, seeds))
 	}
 	return "Validation loss at the best learning rate of each, with the range over seeds: " + strings.Join(words, "; ") + ". Differences smaller than the ranges say nothing."
 }
@@ -58,7 +64,8 @@ func (g Grid) ranking(places []Place) []Place {
 }
 
 func (g Grid) bestTable(places []Place) report.Table {
-	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"}}
+	t := report.Table{Name: "best", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"},
+		Note: "Losses in nats a token, the mean over seeds with the lowest and the highest. fastest step: the quickest update of all runs of the row. Outcomes are explained below the next table."}
 	for _, p := range g.ranking(places) {
 		v := p.Loss()
 		ms := math.Inf(1)
@@ -72,7 +79,7 @@ func (g Grid) bestTable(places []Place) report.Table {
 
 // placesTable has a row for every place, and in its file one for every run.
 func placesTable(places []Place) report.Table {
-	t := report.Table{Name: "places", Caption: "All rates", Columns: []string{"placement", "rate", "warm-up", "validation loss", "lowest", "highest", "outcome"}, Marks: map[int]string{},
+	t := report.Table{Name: "places", Caption: "All rates", Note: outcomesNote, Columns: []string{"placement", "rate", "warm-up", "validation loss", "lowest", "highest", "outcome"}, Marks: map[int]string{},
 		Raw: &report.Table{Columns: []string{"placement", "rate", "warmup", "run", "outcome", "steps", "final_training_loss", "validation_loss", "seconds"}}}
 	for _, p := range places {
 		v := p.Loss()
@@ -90,7 +97,8 @@ func placesTable(places []Place) report.Table {
 // sweep is the loss over the rate.
 func (g Grid) sweep(t *Text, places []Place) report.Figure {
 	f := report.Figure{Name: "sweep", Title: "Validation loss by learning rate", X: "learning rate", Y: "nats a token", LogX: true,
-		Lines: []report.Line{{Name: "unigram entropy", Y: t.Unigram}}}
+		Lines: []report.Line{{Name: "unigram entropy", Y: t.Unigram}},
+		Note:  "Lines are means over the seeds whose runs did not diverge, and bands reach from the lowest to the highest of these. A rate at which all diverged has no point: see the table."}
 	if len(g.Rates) <= 8 {
 		f.Ticks = g.Rates
 	}
@@ -101,10 +109,12 @@ func (g Grid) sweep(t *Text, places []Place) report.Figure {
 				s.Name = fmt.Sprintf("%s %d warm", name, warmup)
 			}
 			for _, p := range Of(places, name, warmup) {
-				v := p.Loss()
+				v := p.converged().Loss()
 				s.X, s.Y, s.Low, s.High = append(s.X, p.Rate), append(s.Y, v.Mean), append(s.Low, v.Low), append(s.High, v.High)
 			}
-			f.Series = append(f.Series, s)
+			if len(s.X) > 0 { // runs of earlier commands need not have every warm-up
+				f.Series = append(f.Series, s)
+			}
 		}
 	}
 	return f
@@ -160,5 +170,13 @@ func Progress(done, all int, r CellResult, kept bool, began time.Time) string {
 	if kept {
 		how = "kept from before"
 	}
-	return fmt.Sprintf("%d of %d  %s: %s, loss %.3f  (%s)", done, all, r.Label, r.Outcome, r.Final(), how)
+	return fmt.Sprintf("%d of %d  %s: %s, training loss %s, validation loss %s  (%s)", done, all, r.Label, r.Outcome, loss(r.Final()), loss(float64(r.Val)), how)
+}
+
+// loss writes a loss, or a dash where there is none.
+func loss(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", v)
 }

@@ -83,7 +83,8 @@ func Trend(damage []float64) float64 {
 func DropReport(results []DropResult) report.Report {
 	f := report.Figure{Name: "drop", Title: "What the loss rises by without a block", X: "block that is left out", Y: "nats a token", Bars: true,
 		Note: "Nothing is trained anew: the block's input is handed on as its output."}
-	t := report.Table{Name: "drop", Caption: "Validation loss without each block", Columns: []string{"run", "placement", "without", "loss", "rise"}}
+	t := report.Table{Name: "drop", Caption: "Validation loss without each block", Columns: []string{"run", "placement", "without", "loss", "rise"},
+		Note: "Blocks are counted from 1: the first is layers.0 in names of tensors and in the inspect command. Loss: validation, nats a token; rise: above that with all blocks."}
 	lead := ""
 	for _, r := range results {
 		s := report.Series{Name: r.Placement}
@@ -92,7 +93,7 @@ func DropReport(results []DropResult) report.Report {
 		}
 		t.Row(r.Name, r.Placement, "none", fmt.Sprintf("%.4f", r.Whole), "")
 		for i, d := range r.Damage() {
-			t.Row(r.Name, r.Placement, fmt.Sprintf("block %d", i+1), fmt.Sprintf("%.4f", r.Without[i]), fmt.Sprintf("%+.4f", d))
+			t.Row(r.Name, r.Placement, fmt.Sprintf("block %d (layers.%d)", i+1, i), fmt.Sprintf("%.4f", r.Without[i]), fmt.Sprintf("%+.4f", d))
 			s.Y = append(s.Y, d)
 			if len(f.Labels) < i+1 {
 				f.Labels = append(f.Labels, fmt.Sprint(i+1))

@@ -36,7 +36,7 @@ func (g Grid) cell(placement string, rate float64, warmup int, seed int64) Cell 
 	c := Cell{Model: g.Model.WithPlacement(placement).Resolved(), Train: g.Train.Resolved(), Seed: seed}
 	c.Train.Optimizer.LR = rate
 	c.Train.Schedule.Warmup = warmup
-	c.Label = fmt.Sprintf("%s lr %g warm-up %d seed %d", placement, rate, warmup, seed)
+	c.Label = fmt.Sprintf(labelFormat, placement, rate, warmup, seed)
 	return c
 }
 
@@ -77,7 +77,7 @@ func (g Grid) Run(ctx context.Context, r *Runner) ([]Place, error) {
 	return places, nil
 }
 
-// Loss is the validation loss over seeds. Runs that diverged are left out of it; all of them make it NaN.
+// Loss is the validation loss over seeds. Runs that stopped at a loss which is not finite have none; where all did, it is NaN.
 func (p Place) Loss() Spread {
 	var values []float64
 	for _, r := range p.Runs {
@@ -86,6 +86,12 @@ func (p Place) Loss() Spread {
 		}
 	}
 	return SpreadOf(values...)
+}
+
+// converged is the place without its runs that diverged.
+func (p Place) converged() Place {
+	p.Runs = slices.DeleteFunc(slices.Clone(p.Runs), func(r CellResult) bool { return r.Outcome == Diverged })
+	return p
 }
 
 // Failed is the number of runs that did not come to a model that can be used.

@@ -90,11 +90,16 @@ func (r InitResult) table(width int, suffix string) report.Table {
 		t.Columns = append(t.Columns, fmt.Sprintf("L=%d", d))
 	}
 	t.Columns = append(t.Columns, "p of gradient")
+	deepest := r.Options.Depths[len(r.Options.Depths)-1]
+	t.Note = "L=…: Frobenius norm of the gradient of the last block's last MLP matrix in a model of so many blocks, the mean over seeds. p: the exponent of the fit c·L^p. "
 	withReference := r.Options.Setup == "norms" && r.Options.Kind == ""
 	if withReference {
 		t.Columns = append(t.Columns, "independent")
+		t.Note += "independent: p of the same gradient as another program measured it, in float64 with other seeds. "
 	}
 	t.Columns = append(t.Columns, "first/last", "stream", "p of stream")
+	t.Note += fmt.Sprintf("first/last: that gradient in the first block over that in the last, L=%d. stream: RMS of the residual stream after the last block, L=%d; "+
+		"of residual's two streams it is the second, which no norm rescales. A dash: no fit, or no reference.", deepest, deepest)
 	for _, name := range r.Options.Variants {
 		depths := r.Depths(name, width)
 		if len(depths) == 0 {

@@ -1,6 +1,9 @@
 package lab
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Outcome says in a word how a training run went.
 type Outcome string
@@ -14,6 +17,12 @@ const (
 	Diverged Outcome = "diverged"
 	Slow     Outcome = "slow" // above the unigram entropy and still falling: too few steps for this rate
 )
+
+// outcomesNote is what pages say of the outcomes; its numbers are those of the bands below.
+var outcomesNote = fmt.Sprintf("Outcomes, by the mean training loss at a run's end (its last tenth, 20 steps at least): trains: below the unigram entropy of the text. "+
+	"slow: above it by none of what follows, as a rule because it still falls. unigram: within %g nats below it and %g above it and flat, so that nothing but the tokens' frequencies was learned. "+
+	"fell back: more than %g nats above the run's best. jumped: ten times the run's best. diverged: not finite, or more than 1 nat above log(vocabulary). "+
+	"All but trains and slow count as failed.", plateauBelow, plateauAbove, backBy)
 
 // Failed says whether a run is none to use.
 func (o Outcome) Failed() bool { return o != Trains && o != Slow }

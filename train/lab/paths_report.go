@@ -74,7 +74,10 @@ func seriesOf(name string, paths []Path, first float64, of func(Path) []float64)
 }
 
 func pathsTable(o PathsOptions, paths []Path) report.Table {
-	t := report.Table{Name: "paths", Caption: "Means over seeds; errors are the worst of all seeds", Columns: []string{"placement", "k = 0", "k = 1", "k = 2", "mean k", "straight, a sub-layer", "sum's error", "k = 0's error"}, Raw: pathsRaw(paths)}
+	t := report.Table{Name: "paths", Caption: "Means over seeds; errors are the worst of all seeds", Columns: []string{"placement", "k = 0", "k = 1", "k = 2", "mean k", "straight, a sub-layer", "sum's error", "k = 0's error"}, Raw: pathsRaw(paths),
+		Note: "k = …: share of the embedding's gradient that comes by paths of k branches. mean k: the mean of k with the shares as weights. straight, a sub-layer: the factor by which the path past all branches " +
+			"shrinks or grows at a sub-layer, the geometric mean over those above the first block. sum's error: how far the parts' sum is from the whole gradient, over the whole. " +
+			"k = 0's error: how far the part of k = 0 is from the gradient with all branches cut, over the whole."}
 	for _, name := range o.Variants {
 		shares := seriesOf(name, paths, 0, func(p Path) []float64 { return p.Shares })
 		if len(shares.Y) == 0 {

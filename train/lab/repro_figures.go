@@ -100,7 +100,7 @@ func (e *evidence) byLook(name, title, y string, of func(*Look) []float64, varia
 
 // dropped is the damage by block.
 func (e *evidence) dropped() report.Figure {
-	f := report.Figure{Name: "dropped", Title: "What the validation loss rises by without a block", X: "block that is left out", Y: "nats a token", LogY: true, Note: "Means over seeds; " + e.howDeep() + "."}
+	f := report.Figure{Name: "dropped", Title: "What the validation loss rises by without a block", X: "block that is left out", Y: "nats a token", LogY: true, Note: "Means over seeds; " + e.howDeep() + ". A block without which the loss does not rise has no point, and the line goes on to the next."}
 	for _, v := range []string{"pre", "pre plain", "sandwich", "lns", "deepnorm"} {
 		s := report.Series{Name: v}
 		for l, d := range e.damage(v) {

@@ -147,7 +147,7 @@ func TestDiverged(t *testing.T) {
 		if p := places[0]; p.Outcome() != "diverged" || p.Failed() != 1 || LargestStable(places) != 0 {
 			t.Errorf("a run of %d steps with losses %v: %s", p.Runs[0].Reached, p.Runs[0].Losses, p.Outcome())
 		}
-		if a := g.Advise(places)[0]; !math.IsNaN(a.Rate) || !strings.Contains(a.Why, "smaller") {
+		if a := g.Advise(littleText(t), places)[0]; !math.IsNaN(a.Rate) || !strings.Contains(a.Why, "smaller") {
 			t.Errorf("advice %+v", a)
 		}
 	}
@@ -185,28 +185,28 @@ func TestSensitivity(t *testing.T) {
 	if LargestStable(places) != 2 {
 		t.Errorf("largest stable rate %g", LargestStable(places))
 	}
-	g := Grid{Placements: []string{"pre"}, Warmups: []int{0}}
-	if a := g.Advise(places)[0]; a.Rate != 1 || a.Open || a.Stable != 2 || !strings.Contains(a.Why, "at least a factor of two from the edge") {
+	g, easy := Grid{Placements: []string{"pre"}, Warmups: []int{0}}, &Text{Vocab: 9, Unigram: 9}
+	if a := g.Advise(easy, places)[0]; a.Rate != 1 || a.Open || a.Stable != 2 || !strings.Contains(a.Why, "at least a factor of two from the edge") {
 		t.Errorf("advice %+v", a)
 	}
 	row := func(unigram float64) []string {
 		return g.RatesReport(&Text{Vocab: 9, Unigram: unigram}, places).Sections[0].Tables[0].Rows[0]
 	}
-	if r := row(2.3); r[1] != "2" || r[2] != "0.833" || r[3] != "1" || r[4] != "2.000" || r[5] != "1" {
+	if r := row(2.3); r[1] != "0" || r[2] != "2" || r[3] != "0.833" || r[4] != "1" || r[5] != "2.000" || r[6] != "1" {
 		t.Errorf("advice %q", r)
 	}
-	if r := row(2.1); r[5] != "–" || !strings.Contains(r[7], "nothing got well below the unigram entropy, 2.100") {
+	if r := row(2.1); r[6] != "–" || !strings.Contains(r[7], "nothing got well below the unigram entropy, 2.100") {
 		t.Errorf("advice on runs that learned the frequencies alone: %q", r)
 	}
 	places[0].Runs[0].Val, places[1].Runs[0].Val = 2.5, 2 // the best is next to the edge
-	if a := g.Advise(places)[0]; a.Rate != 1 || !strings.Contains(a.Why, "next to the edge") {
+	if a := g.Advise(easy, places)[0]; a.Rate != 1 || !strings.Contains(a.Why, "next to the edge") {
 		t.Errorf("advice %+v", a)
 	}
 	places[2].Runs[0].Val = 1.9 // the best has failed
-	if a := g.Advise(places)[0]; a.Rate != 1 || !strings.Contains(a.Why, "at a larger one") {
+	if a := g.Advise(easy, places)[0]; a.Rate != 1 || !strings.Contains(a.Why, "at a larger one") {
 		t.Errorf("advice %+v", a)
 	}
-	if a := g.Advise(places[:2])[0]; a.Rate != 2 || !a.Open {
+	if a := g.Advise(easy, places[:2])[0]; a.Rate != 2 || !a.Open {
 		t.Errorf("advice %+v", a)
 	}
 }

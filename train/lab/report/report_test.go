@@ -28,8 +28,10 @@ func example() Report {
 	t.Row("a <b> & c", 3.14159)
 	t.Raw = &Table{Columns: []string{"placement", "loss"}}
 	t.Raw.Full("a, b", 3.14159)
+	wide := Table{Name: "wide", Note: "loss: <validation>.", Columns: []string{"placement", "best rate", "warm-up", "validation loss", "lowest", "highest", "outcome", "parameters", "fastest step, ms"}}
+	wide.Row("layerscale", "0.001", 100, "3.1234", "3.1234", "3.1234", "2 trains, 1 unigram", 1234567, 12.3)
 	return Report{Title: "A page", Lead: "First.\n\nSecond.", Facts: []Fact{{"Width", "64"}},
-		Sections: []Section{{Title: "One", Figures: []Figure{lines, bars, card}}, {Title: "Two", Text: "Some text.", Tables: []Table{t}}, {Title: "Three"}}}
+		Sections: []Section{{Title: "One", Figures: []Figure{lines, bars, card}}, {Title: "Two", Text: "Some text.", Tables: []Table{t, wide}}, {Title: "Three"}}}
 }
 
 func TestWrite(t *testing.T) {

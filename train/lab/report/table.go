@@ -21,6 +21,7 @@ type Table struct {
 	Rows    [][]string
 	Raw     *Table // nil = the table itself
 	Marks   map[int]string
+	Note    string // below the table: what columns and words mean
 }
 
 // Row adds a row of any values; floats are shown with three significant digits.
@@ -101,7 +102,7 @@ func (t Table) numeric(column int) bool {
 	return any
 }
 
-// Text prints the table for a terminal.
+// Text prints the table and its note for a terminal.
 func (t Table) Text(w io.Writer, indent string) {
 	widths := make([]int, len(t.Columns))
 	all := append([][]string{t.Columns}, t.Rows...)
@@ -122,7 +123,16 @@ func (t Table) Text(w io.Writer, indent string) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
+	if t.Note == "" {
+		return
+	}
+	for _, line := range wrapped(t.Note, noteChars) {
+		fmt.Fprintln(w, indent+line)
+	}
 }
+
+// noteChars is how many characters a line below a table in a terminal has.
+const noteChars = 110
 
 // Markdown is the table as documentation shows it.
 func (t Table) Markdown() string {
