@@ -20,7 +20,10 @@ func parameters(t *testing.T, r Run, vocab int) int {
 }
 
 func TestPresets(t *testing.T) {
-	want := map[string]struct{ vocab, parameters, tokens int }{
+	want := map[string]struct {
+		vocab, parameters int
+		tokens            int64
+	}{
 		"quickstart":           {1024, 869504, 600 * 16 * 128},
 		"shakespeare-char-cpu": {65, 809856, 2000 * 12 * 64},
 		"shakespeare-char":     {65, 10750080, 5000 * 64 * 256},
@@ -50,7 +53,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s: %d parameters, want %d", name, got, want[name].parameters)
 		}
 		train := l.Run.Train
-		if got := train.Steps * train.Batch * train.Accumulate * l.Run.Model.Context; got != want[name].tokens {
+		if got := int64(train.Steps) * int64(train.Batch*train.Accumulate*l.Run.Model.Context); got != want[name].tokens {
 			t.Errorf("%s: %d tokens, want %d", name, got, want[name].tokens)
 		}
 		src, _ := Preset(name)

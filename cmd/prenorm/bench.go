@@ -81,13 +81,16 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if f.compare == "" {
 		return nil, nil
 	}
+	if f.asJSON {
+		return nil, wrongUsage(cmd, "--json and --compare exclude each other: compare the files that two calls with --json wrote")
+	}
 	text, err := os.ReadFile(f.compare)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--compare: %w", err)}
 	}
 	old = &bench.Report{}
-	if err := json.Unmarshal(text, old); err != nil || old.Ceilings.Copy == 0 {
-		return nil, usageError{fmt.Errorf("--compare: %s does not hold what prenorm bench --json writes", f.compare)}
+	if err := json.Unmarshal(text, old); err != nil || !(old.Ceilings.Copy > 0) {
+		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", f.compare)}
 	}
 	return old, nil
 }

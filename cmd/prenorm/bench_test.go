@@ -97,6 +97,9 @@ func TestBenchParts(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 	r := command("bench", "kernels", "--config", "tiny.yaml", "--seconds", "0.01", "--workers", "1").want(t, exitOK, "each shape alone", "naive", "1 worker")
+	if r := command("bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01", "--set", "model.context=1").want(t, exitOK, "none"); strings.Contains(r.out, "NaN") {
+		t.Errorf("says\n%s", r.out)
+	}
 	write(t, "train.json", command("bench", "train", "--json", "--config", "tiny.yaml", "--seconds", "0.01").want(t, exitOK).out)
 	command("bench", "sample", "--config", "tiny.yaml", "--seconds", "0.01", "--compare", "train.json").want(t, exitOK, "has none of the parts that were measured now")
 	if strings.Contains(r.out, "sampling") || strings.Contains(r.out, "\ntraining") {
@@ -107,7 +110,8 @@ func TestBenchParts(t *testing.T) {
 		"bench decode":                               "there is nothing called \"decode\" to measure (parts: kernels, train, sample)",
 		"bench --seconds 0":                          "--seconds 0: wants a number above 0",
 		"bench sample --profile x":                   "train is not among the parts",
-		"bench --compare text.json":                  "text.json does not hold what prenorm bench --json writes",
+		"bench --compare text.json":                  "text.json does not hold what this version",
+		"bench --json --compare text.json":           "--json and --compare exclude each other",
 		"bench --compare nowhere.json":               "--compare: open nowhere.json",
 		"bench --config gpt2-124m train":             "precision bf16 needs a GPU",
 		"bench --config tiny.yaml --set precision=x": "--set precision=x: \"x\" is not known",

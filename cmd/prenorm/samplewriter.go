@@ -71,7 +71,10 @@ func (w *writer) some(ctx context.Context, first, count int) (tokens int, err er
 		err := t.write(id)
 		return t.ended, errors.Join(err, show())
 	})
-	full := errors.Is(err, sample.ErrContextFull) && texts[0].n > 0
+	if err != nil && texts[0].n == 0 {
+		return 0, err // the prompt could not be read: nothing is shown
+	}
+	full := errors.Is(err, sample.ErrContextFull)
 	for _, t := range texts {
 		tokens += t.n
 		switch {

@@ -349,7 +349,7 @@ func TestEnds(t *testing.T) {
 		{"context full", stop, 3, testContext - 1, nil, testContext - 2, ErrContextFull},
 		{"full prompt", stop, testContext, 1, nil, 1, nil},
 		{"long prompt", stop, testContext + 1, 1, nil, 0, ErrContextFull},
-		{"cancelled", slide, 3, 1 << 40, func(n int) (bool, error) {
+		{"cancelled", slide, 3, 1 << 30, func(n int) (bool, error) {
 			if n == 50 {
 				cancel()
 			}
