@@ -102,7 +102,7 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(b.dir, 0o777); err != nil {
-		return nil, fmt.Errorf("the folder of token shards cannot be made: %w: choose another one with data.cache", err)
+		return nil, fmt.Errorf("the folder of token shards cannot be made: %w: choose another place for it, with --out or data.cache", err)
 	}
 	shard.Sweep(b.dir)
 	if !b.recall() {

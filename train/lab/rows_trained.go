@@ -32,7 +32,7 @@ func (e *evidence) s8() Row {
 	r2, sandwich, pre, scaled := fit("sandwich"), growth("sandwich"), growth("pre plain"), growth("pre")
 	return Row{ID: "S8", Claim: "sandwich: the stream's variance is linear in depth after training; pre grows faster", Source: "Kim et al. 2025, Peri-LN (arXiv 2502.02732)",
 		Measured: fmt.Sprintf("sandwich: R² of the line %s, last block's variance over the first's %s; pre with plain writers %s, with writers at 1/sqrt(2N) %s", r2, sandwich, pre, scaled),
-		Verdict:  when(r2.Mean >= 0.95 && sandwich.Mean < min(pre.Mean, scaled.Mean)), Note: e.howDeep()}
+		Verdict:  when(r2.Mean >= 0.95 && sandwich.Mean < min(pre.Mean, scaled.Mean)), Note: "holds means: R² of 0.95 and more, and less growth than pre of either kind, by means over seeds; " + e.howDeep()}
 }
 
 // howDeep says what was looked into.
@@ -103,7 +103,7 @@ func (e *evidence) c3() Row {
 	return Row{ID: "C3", Claim: "pre: the stream grows with depth, and the final norm keeps the logits sane", Source: "Xiong et al. 2020 (arXiv 2002.04745); Baevski & Auli 2019 (arXiv 1809.10853)",
 		Measured: fmt.Sprintf("before training the stream of %d blocks is %s times that of %d; in a trained model of %d blocks, taking the final norm away makes the logits %s times as large and the loss %s instead of %s",
 			d[len(d)-1].Layers, Spread{Mean: grows}, d[0].Layers, e.Deep, size, bare, loss),
-		Verdict: when(grows > 1.5 && size.Low > 1.5 && bare.Low > loss.High), Note: "writers not scaled; " + e.howDeep()}
+		Verdict: when(grows > 1.5 && size.Low > 1.5 && bare.Low > loss.High), Note: "holds means: growth above 1.5, logits more than 1.5 times as large for every seed, and every loss without the norm above all with it; writers not scaled; " + e.howDeep()}
 }
 
 // c7 compares the straight path and the evenness of gradients.
@@ -123,7 +123,7 @@ func (e *evidence) c7() Row {
 	return Row{ID: "C7", Claim: "DeepNorm's alpha strengthens the straight path and evens out the layers' gradients", Source: "Wang et al. 2022, DeepNet (arXiv 2203.00555)",
 		Measured: fmt.Sprintf("the straight path keeps %s a sub-layer in deepnorm, %s in post; largest over smallest block gradient before training at most %.2f against %.2f, in training %s against %s",
 			deep, post, start, unevenness(e.init.Depths("post", 0)), a, b),
-		Verdict: when(math.Abs(deep.Mean-1) < math.Abs(post.Mean-1) && start < unevenness(e.init.Depths("post", 0)) && a.Mean < b.Mean), Note: e.howDeep()}
+		Verdict: when(math.Abs(deep.Mean-1) < math.Abs(post.Mean-1) && start < unevenness(e.init.Depths("post", 0)) && a.Mean < b.Mean), Note: "holds means: the share kept nearer to 1 than in post, and gradients more even both before and in training, by means; " + e.howDeep()}
 }
 
 // c8 looks at what blocks add to the stream.
@@ -165,7 +165,7 @@ func (e *evidence) c14() Row {
 	trained := ofRuns(e.deep["pre"], after(func(l *Look) float64 { return share(l.Grad) }))
 	return Row{ID: "C14", Claim: "pre: the gradient by the stream does not shrink on its way down: ||dL/dx_l|| >= ||dL/dx_l+1||", Source: "a widely repeated account of pre; no theorem: a branch can work against the straight path",
 		Measured: fmt.Sprintf("share of blocks where it holds: %s before training, %s after", start, trained), Verdict: when(start.Low >= 0.95 && trained.Low >= 0.95),
-		Note: fmt.Sprintf("before training at L = %s; after: %s", list(e.Init.Depths), e.howDeep())}
+		Note: fmt.Sprintf("holds means: 0.95 and more for every seed, before training and after it; before at L = %s; after: %s", list(e.Init.Depths), e.howDeep())}
 }
 
 // c16 looks at how much each block turns the stream.
@@ -202,5 +202,5 @@ func (e *evidence) c17() Row {
 	more := 100 * (float64(sandwich.Params)/float64(pre.Params) - 1)
 	return Row{ID: "C17", Claim: "sandwich costs extra time and parameters", Source: "two more norms a block, by its equation",
 		Measured: fmt.Sprintf("%d parameters more (%.2f %%); %.2f ms a step against %.2f ms (%+.0f %%)", sandwich.Params-pre.Params, more, a, b, 100*(a/b-1)),
-		Verdict:  when(more > 0 && a > b), Note: fmt.Sprintf("%d blocks of width %d; the quickest step of %d runs on one thread; at larger widths norms are a smaller part", e.Deep, e.Model.Width, len(e.Seeds))}
+		Verdict:  when(more > 0 && a > b), Note: fmt.Sprintf("holds means: more of both, by however little; %d blocks of width %d; the quickest step of %d runs on one thread; at larger widths norms are a smaller part", e.Deep, e.Model.Width, len(e.Seeds))}
 }

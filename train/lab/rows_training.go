@@ -68,7 +68,7 @@ func (e *evidence) s9() Row {
 		verdict = CannotTell
 	}
 	return Row{ID: "S9", Claim: "post is more sensitive to the learning rate than pre", Source: "Wortsman et al. 2023 (arXiv 2309.14322), the measure; Xiong et al. 2020 (arXiv 2002.04745)",
-		Measured: strings.Join(words, "; "), Verdict: verdict, Note: fmt.Sprintf("mean over rates %s of the loss above the best rate's, in nats, without warm-up; a placement that fails at every rate is not sensitive to it", list(e.Rates))}
+		Measured: strings.Join(words, "; "), Verdict: verdict, Note: fmt.Sprintf("holds means: at half of the depths at least post is above pre with no overlap of seeds, and at more than it is below. Mean over rates %s of the loss above the best rate's, in nats, without warm-up; a placement that fails at every rate is not sensitive to it", list(e.Rates))}
 }
 
 // c5 looks for a rate at which pre trains and post of the same depth does not.
@@ -137,7 +137,7 @@ func (e *evidence) c10() Row {
 	asWell := rms.Mean <= layer.Mean+withinNoise
 	return Row{ID: "C10", Claim: "RMSNorm costs less than LayerNorm and trains as well", Source: "Zhang & Sennrich 2019 (arXiv 1910.07467)",
 		Measured: fmt.Sprintf("forward and backward of %d rows of %d: %.3f ms against %.3f ms; validation loss at the best rate %s against %s", timeRows, timeWidth, 1e3*e.timing.rms, 1e3*e.timing.layer, digits(rms), digits(layer)),
-		Verdict:  when(quicker && asWell), Note: fmt.Sprintf("the fastest of %d tries; pre of %d blocks; as well means: a mean no more than %g nats above that of LayerNorm", timeTries, e.Depths[1], withinNoise)}
+		Verdict:  when(quicker && asWell), Note: fmt.Sprintf("quicker means: by however little, the fastest of %d tries; pre of %d blocks; as well means: a mean no more than %g nats above that of LayerNorm", timeTries, e.Depths[1], withinNoise)}
 }
 
 // c11 looks at the statistics of batch norm.

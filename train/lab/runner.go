@@ -132,7 +132,7 @@ func (r *Runner) recall(c Cell) (result CellResult, ok bool, err error) {
 	if err != nil {
 		return result, false, fmt.Errorf("a result of an earlier start: %w", err)
 	}
-	return result, json.Unmarshal(text, &result) == nil, nil
+	return result, json.Unmarshal(text, &result) == nil && result.Outcome != "", nil
 }
 
 // keep writes a result.

@@ -98,11 +98,13 @@ func TestGrid(t *testing.T) {
 		t.Errorf("one more seed trained %v", trained)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, CellsFolder, "*.json"))
-	if err := os.WriteFile(files[0], []byte("{"), 0o666); err != nil || len(files) != 12 {
-		t.Fatal(len(files), err)
-	}
-	if _, trained = run(g, dir, 1); len(trained) != 1 {
-		t.Errorf("a damaged result: trained %v, want that one", trained)
+	for _, damaged := range []string{"{", "{}", ""} {
+		if err := os.WriteFile(files[0], []byte(damaged), 0o666); err != nil || len(files) != 12 {
+			t.Fatal(len(files), err)
+		}
+		if _, trained = run(g, dir, 1); len(trained) != 1 {
+			t.Errorf("a damaged result %q: trained %v, want that one", damaged, trained)
+		}
 	}
 	page := g.CompareReport(littleText(t), first)
 	if _, err := page.Write(t.TempDir()); err != nil || len(page.Sections[0].Tables[0].Rows) != 2 || len(page.Sections[1].Tables[0].Raw.Rows) != 8 {
