@@ -37,7 +37,7 @@ func (m *packedMatrix) row(j int) (w *byte, scales *uint16) {
 	return w, scales
 }
 
-// dots is y[j] = x times row from+j, for n rows.
+// dotsPacked is y[j] = x times row from+j, for n rows.
 func (t *tier) dotsPacked(m *packedMatrix, y, x *float32, from, n int) {
 	w, scales := m.row(from)
 	t.packed[m.packing](y, x, w, 4*m.ldw, scales, 2*m.lds, m.k, n)
