@@ -1,13 +1,20 @@
 package data
 
 import (
+	"slices"
+	"strings"
+
 	"prenorm/configs/problem"
 )
 
 // The words that a run file may use.
 var (
 	byKinds      = []string{"auto", "end", "hash"}
-	invalidKinds = []string{"fail", "replace"}
+	newlineKinds = []string{"fold", "keep"}
+	nulKinds     = []string{"drop", "fail", "keep"}
+
+	// InvalidKinds are the values of data.invalid_utf8.
+	InvalidKinds = []string{"drop", "fail", "replace"}
 )
 
 // Problems returns every rule of the section `data:` that c breaks. Keys are relative to the section. A missing data.train is none: what
@@ -21,7 +28,21 @@ func (c Config) Problems() problem.List {
 	}
 	l.OneOf("val.by", c.Val.By, byKinds...)
 	l = append(l, c.Tokenizer.Problems().Under("tokenizer")...)
-	l.OneOf("invalid_utf8", c.Invalid, invalidKinds...)
+	return append(l, c.ReadingProblems()...)
+}
+
+// ReadingProblems returns the rules that the settings of how files are read break.
+func (c Config) ReadingProblems() problem.List {
+	var l problem.List
+	if _, known := FormatOf("." + c.Format); !known {
+		l.Addf("format", "%q is not known (an extension: txt, md, jsonl, ndjson, csv, tsv, parquet or tar, alone or with .gz or .zst behind it)", c.Format)
+	}
+	if slices.Contains(strings.Split(c.Field, "."), "") {
+		l.Addf("field", "%q has an empty name in it (a key such as text, or meta.text for a key inside another)", c.Field)
+	}
+	l.OneOf("newlines", c.Newlines, newlineKinds...)
+	l.OneOf("nul", c.NUL, nulKinds...)
+	l.OneOf("invalid_utf8", c.Invalid, InvalidKinds...)
 	return l
 }
 

@@ -57,7 +57,7 @@ func vocabOf(cmd *cobra.Command, l *configs.Loaded) (vocab int, source string, e
 
 // countCharacters trains the tokenizer as the run would.
 func countCharacters(run configs.Run) (int, error) {
-	text, err := corpus.Open(run.Data, nil)
+	text, err := corpus.Open(run.Data, nil, "")
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"prenorm/data"
 	"prenorm/data/corpus"
@@ -21,6 +22,7 @@ type Options struct {
 	Progress  func(stage string, done, total int64) // told of slow work in bytes or merges, total 0 where it is unknown; may be nil
 	Tokenizer token.Tokenizer                       // a fixed one, such as a checkpoint's; nil: the configuration says
 	Log       func(note string)                     // told what is unexpected but no error; may be nil
+	Stop      func() error                          // asked again and again during slow work, which ends with the error that it returns; may be nil
 }
 
 // Dataset is tokens ready to train on.
@@ -58,8 +60,9 @@ func Open(cfg data.Config, opt Options) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer b.text.Close()
 	d, err := b.build()
-	if err != nil && b.recalled {
+	if err != nil && b.recalled && b.opt.Stop() == nil {
 		// Perhaps a file has changed although its size and time have not: read all and try again if so.
 		before := b.sums
 		if err := b.scan(); err != nil {
@@ -70,6 +73,20 @@ func Open(cfg data.Config, opt Options) (*Dataset, error) {
 		}
 	}
 	return d, err
+}
+
+// lasting is a question whether to stop that is not asked again once the answer was yes. Any goroutine may ask.
+func lasting(stop func() error) func() error {
+	var mutex sync.Mutex
+	var said error
+	return func() error {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if said == nil && stop != nil {
+			said = stop()
+		}
+		return said
+	}
 }
 
 // sides are both sides, in the order in which they are prepared.
@@ -94,26 +111,37 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 	if opt.Progress == nil {
 		b.opt.Progress = func(string, int64, int64) {}
 	}
+	b.opt.Stop = lasting(opt.Stop)
 	if opt.Log == nil {
 		b.opt.Log = func(string) {}
 	}
 	var err error
-	if b.text, err = corpus.Open(cfg, opt.Stdin); err != nil {
+	if b.text, err = corpus.Open(cfg, opt.Stdin, b.dir); err != nil {
 		return nil, err
 	}
+	b.text.Stop = b.opt.Stop
+	if err := b.summarise(); err != nil {
+		b.text.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// summarise makes the folder and finds the summaries of the texts.
+func (b *builder) summarise() error {
 	if err := os.MkdirAll(b.dir, 0o777); err != nil {
-		return nil, fmt.Errorf("the folder of token shards cannot be made: %w: choose another place for it, with --out or data.cache", err)
+		return fmt.Errorf("the folder of token shards cannot be made: %w: choose another place for it, with --out or data.cache", err)
 	}
 	shard.Sweep(b.dir)
 	if !b.recall() {
 		if err := b.scan(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if note := b.text.Note(); note != "" {
 		b.opt.Log(note)
 	}
-	return b, nil
+	return nil
 }
 
 // build makes the dataset from known summaries.
@@ -160,10 +188,7 @@ func (d *Dataset) Close() error {
 	return errors.Join(errs...)
 }
 
-// errChanged says that the documents are not those whose fingerprint was taken.
-var errChanged = errors.New("the text changed while it was being read: start again when nothing writes to it")
-
-// documents yields one side again, and errChanged at its end if it is not what its summary says.
+// documents yields one side again, and [corpus.ErrChanged] at its end if it is not what its summary says.
 func (b *builder) documents(side corpus.Side) corpus.Documents {
 	return func(yield func(corpus.Document, error) bool) {
 		h := corpus.NewHasher()
@@ -172,13 +197,13 @@ func (b *builder) documents(side corpus.Side) corpus.Documents {
 				yield(d, err)
 				return
 			}
-			h.Add(d.Text)
+			h.AddPart(d.Text, d.Rest, d.Continues)
 			if !yield(d, nil) {
 				return
 			}
 		}
 		if h.Summary() != b.sums[side] {
-			yield(corpus.Document{}, errChanged)
+			yield(corpus.Document{}, corpus.ErrChanged)
 		}
 	}
 }
