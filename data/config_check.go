@@ -10,6 +10,7 @@ import (
 // The words that a run file may use.
 var (
 	byKinds      = []string{"auto", "end", "hash"}
+	formatWords  = strings.Fields("txt jsonl csv tsv parquet tar txt.gz jsonl.gz csv.gz tsv.gz parquet.gz tar.gz txt.zst jsonl.zst csv.zst tsv.zst parquet.zst tar.zst")
 	newlineKinds = []string{"fold", "keep"}
 	nulKinds     = []string{"drop", "fail", "keep"}
 
@@ -34,9 +35,7 @@ func (c Config) Problems() problem.List {
 // ReadingProblems returns the rules that the settings of how files are read break.
 func (c Config) ReadingProblems() problem.List {
 	var l problem.List
-	if _, known := FormatOf("." + c.Format); !known {
-		l.Addf("format", "%q is not known (an extension: txt, md, jsonl, ndjson, csv, tsv, parquet or tar, alone or with .gz or .zst behind it)", c.Format)
-	}
+	l.OneOf("format", c.Format, formatWords...)
 	if slices.Contains(strings.Split(c.Field, "."), "") {
 		l.Addf("field", "%q has an empty name in it (a key such as text, or meta.text for a key inside another)", c.Field)
 	}

@@ -62,7 +62,7 @@ func (t *textReader) next(size int) ([]byte, error) {
 
 // fill reads up to a block behind what is left of the last.
 func (t *textReader) fill() error {
-	if t.last {
+	if t.last || len(t.raw) == cap(t.raw) {
 		return nil
 	}
 	n, err := io.ReadAtLeast(t.in, t.raw[len(t.raw):cap(t.raw)], 1)
