@@ -1,14 +1,11 @@
 package corpus
 
 import (
-	"archive/tar"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path"
-	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -182,77 +179,6 @@ func damaged(m member, err error) error {
 		return fmt.Errorf("%s: the %s data ends too early: the file is cut off, fetch or pack it again", m.name, m.format.Packing)
 	}
 	return fmt.Errorf("%s: it cannot be unpacked: %w: the file is damaged or is no %s file; fetch or pack it again", m.name, err, m.format.Packing)
-}
-
-// archive hands on the documents of the members of a tar archive, in its order. Those whose name tells no format, and those whose name, or
-// that of a folder on the way, starts with a dot, are passed over, as in a folder.
-func (r *reading) archive(m member, emit func(chunk) error) error {
-	in, found := tar.NewReader(m.in), false
-	last := ""
-	for {
-		h, err := in.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return inArchive(m, last, err)
-		}
-		last = h.Name
-		format, known := data.FormatOf(h.Name)
-		if h.Typeflag != tar.TypeReg || !known || hidden(h.Name) {
-			continue
-		}
-		if format.Kind == "tar" {
-			return fmt.Errorf("%s:%s: an archive inside an archive is not read: unpack the outer one and name its folder", m.name, h.Name)
-		}
-		found = true
-		inner := member{name: m.name + ":" + h.Name, format: format, in: tarReader{in, m, h.Name}, size: h.Size}
-		if err := r.unpack(inner, func(m member) error { return r.documents(m, emit) }); err != nil {
-			return err
-		}
-	}
-	if !found {
-		return fmt.Errorf("%s: the archive holds %s: name another text", m.name, data.NoExtension)
-	}
-	return nil
-}
-
-// tarReader says of an error which archive was being read.
-type tarReader struct {
-	io.Reader
-	m      member
-	inside string
-}
-
-func (t tarReader) Read(b []byte) (int, error) {
-	n, err := t.Reader.Read(b)
-	if err != nil && err != io.EOF {
-		err = inArchive(t.m, t.inside, err)
-	}
-	return n, err
-}
-
-// inArchive explains an error of an archive.
-func inArchive(m member, last string, err error) error {
-	var stopped *stopError
-	if errors.As(err, &stopped) {
-		return err
-	}
-	place := "at its start"
-	if last != "" {
-		place = "at or after " + last
-	}
-	return fmt.Errorf("%s: %s: %w: the archive is cut off, damaged or no tar archive; fetch or pack it again", m.name, place, err)
-}
-
-// hidden says whether a name on the way to a member starts with a dot.
-func hidden(name string) bool {
-	for _, part := range strings.Split(path.Clean(name), "/") {
-		if strings.HasPrefix(part, ".") && part != "." && part != ".." {
-			return true
-		}
-	}
-	return false
 }
 
 // documents reads a member by its kind.

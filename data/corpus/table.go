@@ -56,9 +56,10 @@ type tableReader struct {
 	in    *bufio.Reader
 	comma byte
 	name  string
-	line  int // at which the next row starts
-	first int // at which the last row started
-	size  int // bytes of the row so far
+	line  int  // at which the next row starts
+	first int  // at which the last row started
+	size  int  // bytes of the row so far
+	quote bool // a field of the row stands in quotes
 }
 
 // where names the last row by the line that it starts at.
@@ -69,7 +70,7 @@ var errLongRow = errors.New("too long")
 // next reads a row that is not empty into the memory of another.
 func (t *tableReader) next(row [][]byte) ([][]byte, error) {
 	for {
-		t.first, t.size = t.line, 0
+		t.first, t.size, t.quote = t.line, 0, false
 		row = row[:0]
 		for end := false; !end; {
 			var field []byte
@@ -84,7 +85,7 @@ func (t *tableReader) next(row [][]byte) ([][]byte, error) {
 			}
 			row = append(row, field)
 		}
-		if len(row) > 1 || len(row[0]) > 0 || t.size > 2 {
+		if len(row) > 1 || len(row[0]) > 0 || t.quote {
 			return row, nil
 		}
 		if _, err := t.in.Peek(1); err == io.EOF {
@@ -135,6 +136,7 @@ func (t *tableReader) field(dst []byte) (field []byte, end bool, err error) {
 
 // quoted appends the rest of a field that started with a quote.
 func (t *tableReader) quoted(dst []byte) (field []byte, end bool, err error) {
+	t.quote = true
 	for {
 		b, err := t.byte()
 		if err == io.EOF {
