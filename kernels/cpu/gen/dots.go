@@ -42,6 +42,11 @@ func (a *assembler) dots(name string, l level, group int) {
 		d.tail, d.spare = a.vectors(l, per), a.vectors(l, per)
 		a.wordMasks(left, d.tail...)
 	}
+	wide := a.GP64()
+	a.MOVQ(d.k, wide)
+	a.SHLQ(operand.Imm(2), wide)
+	a.CMPQ(wide, d.ldw)
+	a.JE(to("one"))
 	d.rows("many", group, "one")
 	d.rows("one", 1, "done")
 	a.Label("done")
