@@ -55,7 +55,7 @@ done:
 	RET
 
 // func dotsBytes512(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX512BW, AVX512F
+// Requires: AVX, AVX512BW, AVX512F, MMX+
 TEXT ·dotsBytes512(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -78,8 +78,12 @@ many:
 	MOVQ   SI, R11
 	MOVQ   DX, R12
 	MOVQ   R8, R13
+	LEAQ   (DX)(BX*2), R14
+	LEAQ   (R14)(BX*2), R14
 
 manyLoop:
+	PREFETCHT0    (R14)
+	ADDQ          $0x00000040, R14
 	VPBROADCASTW  (R13), Z3
 	VPSLLD        $0x10, Z3, Z3
 	VPBROADCASTW  (R13)(R9*1), Z4
@@ -263,7 +267,7 @@ done:
 	RET
 
 // func dotsBytes256(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·dotsBytes256(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -288,8 +292,12 @@ many:
 	MOVQ   SI, R11
 	MOVQ   DX, R12
 	MOVQ   R8, R13
+	LEAQ   (DX)(BX*2), R14
+	LEAQ   (R14)(BX*2), R14
 
 manyLoop:
+	PREFETCHT0   (R14)
+	ADDQ         $0x00000040, R14
 	VPBROADCASTW (R13), Y5
 	VPSLLD       $0x10, Y5, Y5
 	VPBROADCASTW (R13)(R9*1), Y6

@@ -8,7 +8,7 @@ import (
 )
 
 // storage is how weights lie in memory for [dotsWriter.packedRows]: the bytes of one, whether runs of runLength have a scale, and how many rows are
-// read side by side. One stream is what memory serves best; widening bytes takes longer than they take to come, so that two chains of sums pay.
+// read side by side. Memory serves one stream best; widening bytes takes as long as they take to come, so that two chains of sums pay.
 type storage struct {
 	name   string
 	bytes  int
@@ -71,7 +71,9 @@ func (d *dotsWriter) packedRows(label string, s storage, group int, next string)
 	if s.scaled {
 		d.MOVQ(d.scales, scales)
 	}
+	fetch := d.fetches(group, group*runLength*s.bytes)
 	d.Label(label + "Loop")
+	fetch()
 	factors := make([]reg.VecVirtual, group)
 	for i := range factors {
 		if s.scaled {
@@ -102,6 +104,23 @@ func (d *dotsWriter) packedRows(label string, s storage, group int, next string)
 	}
 	d.SUBQ(operand.Imm(uint64(group)), d.n)
 	d.JMP(to(label))
+}
+
+// fetches prepares for rows that are read side by side, so many bytes of all of them in a step, and returns what a step writes: two groups ahead,
+// memory is fetched in the order in which it lies, as the processor itself does not follow several rows at once. A single row needs nothing.
+func (d *dotsWriter) fetches(group, bytes int) func() {
+	if group == 1 {
+		return func() {}
+	}
+	ahead := d.GP64()
+	d.LEAQ(operand.Mem{Base: d.w, Index: d.ldw, Scale: uint8(group)}, ahead)
+	d.LEAQ(operand.Mem{Base: ahead, Index: d.ldw, Scale: uint8(group)}, ahead)
+	return func() {
+		for at := 0; at < bytes; at += 64 {
+			d.PREFETCHT0(operand.Mem{Base: ahead, Disp: at})
+		}
+		d.ADDQ(operand.U32(uint32(bytes)), ahead)
+	}
 }
 
 // scale is a bfloat16 in every lane.
