@@ -11098,6 +11098,30 @@ done:
 	VZEROUPPER
 	RET
 
+// func fetch(x *float32, ld int, n int, rows int)
+// Requires: AVX, MMX+
+TEXT ·fetch(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ ld+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ n+16(FP), DX
+	MOVQ rows+24(FP), BX
+
+row:
+	MOVQ AX, SI
+	MOVQ DX, DI
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x40, SI
+	SUBQ       $0x10, DI
+	JG         line
+	ADDQ       CX, AX
+	DECQ       BX
+	JNZ        row
+	VZEROUPPER
+	RET
+
 // func multiplyAdds512(n int)
 // Requires: AVX, AVX512F
 TEXT ·multiplyAdds512(SB), NOSPLIT, $0-8
