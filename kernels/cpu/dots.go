@@ -13,8 +13,8 @@ const (
 	dotsTask     = 512 << 10 // bytes of W at most
 	dotsEach     = 2         // tasks for each worker at least
 	dotsStep     = 16        // rows of W: what a task writes are whole cache lines
-	nsByte       = 0.05
-	dotsInlineNS = 3_000 // helpers spin while a token is computed, so that a join costs less than elsewhere
+	nsByte       = 0.05      // of W
+	dotsInlineNS = 3_000     // shorter products are the caller's alone: helpers spin while a token is computed, so that a join costs less than elsewhere
 )
 
 // dotsWork is a product y[m,n] = x[m,k] w[n,k]ᵀ of few rows, whose rows of w take so many bytes, with an epilogue unless that is nil. dots computes
@@ -27,37 +27,21 @@ type dotsWork struct {
 	dots              func(i, j, rows int)
 }
 
-// dotsLoop is the loop over rows of the works' matrices, each read once from memory. How they are cut depends on the number of workers; what
-// is written does not.
-func (b *Backend) dotsLoop(works ...dotsWork) *loop {
-	type piece struct {
-		work     *dotsWork
-		from, to int
-	}
-	total := 0
-	for i := range works {
-		total += works[i].n * works[i].rowBytes
-	}
-	workers := b.workers()
-	most := min(dotsTask, blocks(total, dotsEach*workers))
-	var pieces []piece
-	for i := range works {
-		w := &works[i]
-		tasks := max(1, blocks(w.n*w.rowBytes, max(most, 1)))
-		per := dotsStep * max(1, blocks(w.n, tasks*dotsStep))
-		for at := 0; at < w.n; at += per {
-			pieces = append(pieces, piece{w, at, min(at+per, w.n)})
-		}
-	}
+// dotsLoop is the loop over rows of the matrix, each read once from memory. How they are cut depends on the number of workers; what is written
+// does not.
+func (b *Backend) dotsLoop(w dotsWork) *loop {
+	workers, size := b.workers(), w.n*w.rowBytes
+	tasks := max(1, blocks(size, dotsTask), dotsEach*workers)
+	per := dotsStep * max(1, blocks(w.n, tasks*dotsStep))
+	tasks = blocks(w.n, per)
 	// Workers mostly take turns in claiming, so that this has each of them go through a stretch of its own.
-	stretch := blocks(len(pieces), workers)
+	stretch := blocks(tasks, workers)
 	l := newLoop(stretch*workers, 0, func(task int) {
-		if task = task%workers*stretch + task/workers; task < len(pieces) {
-			p := &pieces[task]
-			p.work.rows(b.tier, p.from, p.to)
+		if from := (task%workers*stretch + task/workers) * per; from < w.n {
+			w.rows(b.tier, from, min(from+per, w.n))
 		}
 	})
-	l.inline = len(pieces) < 2 || nsByte*float64(total) < dotsInlineNS
+	l.inline = tasks < 2 || nsByte*float64(size) < dotsInlineNS
 	return l
 }
 

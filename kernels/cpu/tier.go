@@ -20,8 +20,8 @@ type tier struct {
 	packTurn, packCopy packFunc
 	dots               dotsFunc
 	fetch              func(x *float32, ld, n, rows int) // into the second cache, without waiting; rows >= 1
-	packed             [2]packedFunc              // by [kernels.Packing]
-	widenHalves        func(y []float32, w *byte) // of a packed row; lengths are multiples of [kernels.PackRun]
+	packed             [2]packedFunc                     // by [kernels.Packing]
+	widenHalves        func(y []float32, w *byte)        // of a packed row; lengths are multiples of [kernels.PackRun]
 	expand             expandFunc
 	multiplyAdds       func(n int) // n times the rows*cols multiply-adds of one step of a tile, at the speed that the tier has at most; n >= 1
 }
