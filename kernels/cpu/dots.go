@@ -10,9 +10,9 @@ const dotGroup = 8
 // How dot products are cut into tasks. A task reads its rows of W in one stream, which memory serves best when it is long, and there are to be
 // few that others wait for.
 const (
-	dotsTask     = 512 << 10 // bytes of W at most
+	dotsTask     = 256 << 10 // bytes of W at most, or little more
 	dotsEach     = 2         // tasks for each worker at least
-	dotsStep     = 16        // rows of W: what a task writes are whole cache lines
+	dotsStep     = 8         // rows of W
 	nsByte       = 0.05      // of W
 	dotsInlineNS = 3_000     // shorter products are the caller's alone: helpers spin while a token is computed, so that a join costs less than elsewhere
 )
@@ -31,7 +31,7 @@ type dotsWork struct {
 // does not.
 func (b *Backend) dotsLoop(w dotsWork) *loop {
 	workers, size := b.workers(), w.n*w.rowBytes
-	tasks := max(1, blocks(size, dotsTask), dotsEach*workers)
+	tasks := workers * max(dotsEach, blocks(size, dotsTask*workers)) // as many for each
 	per := dotsStep * max(1, blocks(w.n, tasks*dotsStep))
 	tasks = blocks(w.n, per)
 	// Workers mostly take turns in claiming, so that this has each of them go through a stretch of its own.

@@ -56,9 +56,10 @@ func likeliest(logits []float32) (best int32, err error) {
 	if len(logits) == 0 {
 		return 0, errNoLogits
 	}
+	const exponent = 0xff << 23 // all ones in NaN and in infinities
 	top := logits[0]
 	for id, x := range logits {
-		if x-x != 0 { // NaN and infinities
+		if math.Float32bits(x)&exponent == exponent {
 			return 0, notFinite(id, x)
 		}
 		if x > top {

@@ -1,7 +1,7 @@
 // Times decoding of a LLaMA-shaped model in plain C: float32, one sequence, random weights, always the likeliest token. It is what a short program
 // with a compiler's own vectors and OpenMP reaches, beside `prenorm bench sample`:
 //
-//   gcc -Ofast -fopenmp -march=native -o /tmp/decode kernels/cpu/peers/decode.c -lm
+//   gcc -Ofast -fopenmp -march=native -o /tmp/decode kernels/cpu/peers/plain/decode.c -lm
 //   OMP_NUM_THREADS=2 /tmp/decode [15m|110m] [passes]
 //
 // Each pass writes a whole context of tokens from an empty cache; the median and the best are printed.
