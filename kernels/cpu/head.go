@@ -91,20 +91,21 @@ type headChunk struct {
 	loops []*loop
 }
 
-// headOutputs are the gradients that are wanted, if any.
-type headOutputs struct{ dx, dw []float32 }
-
-func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float64, dloss []float32, out headOutputs) *head {
-	h := &head{headPlan: p, tier: b.tier, call: c, pool: b.pool, targets: a.In[2].I32(), normaliser: a.In[3].F32(), dloss: dloss, softcap: float32(limit)}
+// newHead binds a head; gradients says whether the call wants them, in its first two outputs.
+func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float64, gradients bool) *head {
+	h := &head{headPlan: p, tier: b.tier, call: c, pool: b.pool, targets: a.In[2].I32(), normaliser: a.In[3].F32(), softcap: float32(limit)}
 	x, w := a.In[0].F32(), a.In[1].F32()
+	if gradients {
+		h.dloss = a.In[4].F32()
+	}
 	for row := 0; row < p.n; row += p.chunk {
 		m := min(p.chunk, p.n-row)
 		at, targets, products := row*p.width, h.targets[row:][:m], p.products[m]
 		loops := products.logits.loops(h.tier, x[at:], w, h.logits, false, nil)
 		loops = append(loops, h.rows(targets))
-		if dloss != nil {
-			loops = append(loops, h.gradX(products, targets, w, out.dx[at:])...)
-			loops = append(loops, h.gradW(products, targets, x[at:], out.dw, row > 0)...)
+		if gradients {
+			loops = append(loops, h.gradX(products, targets, w, a.Out[0].F32()[at:])...)
+			loops = append(loops, h.gradW(products, targets, x[at:], a.Out[1].F32(), row > 0)...)
 		}
 		h.chunks = append(h.chunks, headChunk{m, loops})
 	}
@@ -205,6 +206,6 @@ func planHead(_ kernels.LinearCrossEntropy, a kernels.Args, s *scratch) (headPla
 }
 
 func bindHead(b *Backend, c kernels.LinearCrossEntropy, a kernels.Args, p headPlan) kernels.Launch {
-	h, loss := newHead(b, c, a, p, c.Softcap, nil, headOutputs{}), a.Out[0].F32()
+	h, loss := newHead(b, c, a, p, c.Softcap, false), a.Out[0].F32()
 	return func() error { return h.run(loss) }
 }

@@ -8,7 +8,7 @@ func planHeadGrad(_ kernels.LinearCrossEntropyGrad, a kernels.Args, s *scratch) 
 
 func bindHeadGrad(b *Backend, c kernels.LinearCrossEntropyGrad, a kernels.Args, p headPlan) kernels.Launch {
 	dw, loss := a.Out[1].F32(), a.Out[2].F32()
-	h := newHead(b, c, a, p, c.Softcap, a.In[4].F32(), headOutputs{dx: a.Out[0].F32(), dw: dw})
+	h := newHead(b, c, a, p, c.Softcap, true)
 	return func() error {
 		if h.n == 0 {
 			clear(dw)
@@ -19,8 +19,10 @@ func bindHeadGrad(b *Backend, c kernels.LinearCrossEntropyGrad, a kernels.Args, 
 
 // gradX are the loops of dx = slopes W over a chunk's rows. An ignored row gets zeros, even if W is not finite.
 func (h *head) gradX(p headProducts, targets []int32, w, dx []float32) []*loop {
-	return append(p.dx.loops(h.tier, h.logits, w, dx, false, nil), h.forIgnored(targets, func(i int) {
-		clear(dx[i*h.width:][:h.width])
+	return append(p.dx.loops(h.tier, h.logits, w, dx, false, nil), newLoop(len(targets), nsCopy*float64(h.width), func(i int) {
+		if targets[i] < 0 {
+			clear(dx[i*h.width:][:h.width])
+		}
 	}))
 }
 
@@ -34,13 +36,4 @@ func (h *head) gradW(p headProducts, targets []int32, x, dw []float32, accumulat
 		}
 	})
 	return append([]*loop{rows}, p.dw.loops(h.tier, h.logits, p.clean, dw, accumulate, nil)...)
-}
-
-// forIgnored is the loop over the rows without a target.
-func (h *head) forIgnored(targets []int32, fn func(i int)) *loop {
-	return newLoop(len(targets), nsCopy*float64(h.width), func(i int) {
-		if targets[i] < 0 {
-			fn(i)
-		}
-	})
 }

@@ -151,7 +151,7 @@ func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p pack
 		return b.run1(t.dotsLoop(p.m, p.n, p.k, y, e, false, func(i, j, rows int) { t.dotsPacked(&w, &y[i*p.n+j], &x[i*p.k], j, rows) }))
 	}
 	fa, packA := p.a.ready(t, x, true)
-	multiply := p.stripes.loops(t, fa, factor{}, y, e, false, func(f factor, wide []float32, from, to, at, depth int) {
+	multiply := p.stripes.loops(t, fa, factor{}, y, e, false, stripeSource{pack: func(f factor, wide []float32, from, to, at, depth int) {
 		for j := from; j < to; j += t.cols {
 			n := min(t.cols, to-j)
 			t.widenRows(&w, wide, j, n, at, depth)
@@ -159,7 +159,7 @@ func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p pack
 			panel.x = f.x[(j-from)/t.cols*f.panel:]
 			t.packTurned(panel, wide, depth, n, depth, 0, 1)
 		}
-	})
+	}})
 	if packA != nil {
 		multiply = append([]*loop{packA}, multiply...)
 	}

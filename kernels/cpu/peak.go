@@ -3,6 +3,8 @@ package cpu
 import (
 	"bytes"
 	"time"
+
+	"prenorm/kernels"
 )
 
 // What a machine reaches at most is taken from the fastest of several short runs: whatever else it does only slows one down.
@@ -35,7 +37,13 @@ func (b *Backend) Bandwidth() (read, copied float64) {
 
 // bandwidth probes with two arrays of the given size.
 func (b *Backend) bandwidth(size int) (read, copied float64) {
-	x, y := make([]byte, size), make([]byte, size)
+	arena, err := kernels.NewHostArena(2 * size)
+	if err != nil { // no room for the probe: nothing is known
+		return 0, 0
+	}
+	defer func() { _ = arena.Free() }()
+	both := arena.View(0, kernels.I8, 2*size).Host
+	x, y := both[:size], both[size:]
 	tasks := 16 * b.workers()
 	part := func(of []byte, t int) []byte { return of[t*size/tasks : (t+1)*size/tasks] }
 	// Memory that was never written is one page of zeros to the system.

@@ -36,9 +36,9 @@ func (p *productPlan) loops(t *tier, x, w, y []float32, accumulate bool, e *epil
 	case p.stripes == nil:
 		return append(all, t.productLoop(p.m, p.n, p.k, a, b, y, p.ldc, accumulate, e))
 	case p.stripes.ofA:
-		return append(all, p.stripes.loops(t, factor{}, b, y, e, accumulate, p.a.packStripe(t, x))...)
+		return append(all, p.stripes.loops(t, factor{}, b, y, e, accumulate, p.a.stripes(t, x))...)
 	}
-	return append(all, p.stripes.loops(t, a, factor{}, y, e, accumulate, p.b.packStripe(t, w))...)
+	return append(all, p.stripes.loops(t, a, factor{}, y, e, accumulate, p.b.stripes(t, w))...)
 }
 
 // runAll is a launch of loops one after the other.
