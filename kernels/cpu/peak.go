@@ -30,7 +30,7 @@ func (b *Backend) PeakFLOPs() float64 {
 const probeBytes = 256 << 20
 
 // Bandwidth is the number of bytes a second that all workers together read from memory, and the number that they read and write when they copy.
-// It takes 512 MiB of memory for the time of the call, which is about a second.
+// It takes 512 MiB of memory for the time of the call, which is about a second; where there are none, both numbers are 0.
 func (b *Backend) Bandwidth() (read, copied float64) {
 	return b.bandwidth(probeBytes)
 }
