@@ -55,10 +55,11 @@ func (a *HostArena) View(off int, dtype DType, shape ...int) View {
 // Bytes implements [Arena].
 func (a *HostArena) Bytes() int { return a.bytes }
 
-// Free implements [Arena].
+// Free implements [Arena]. The system has the memory back at once; views of it stay readable, as zeros where it tells.
 func (a *HostArena) Free() error {
 	if a.mem != nil {
 		held.Add(-int64(a.bytes))
+		giveBack(a.mem)
 	}
 	a.mem = nil
 	return nil

@@ -105,10 +105,11 @@ func problems(r *rand.Rand) []problem {
 		{kernels.CachedAttention{Heads: 6, KVHeads: 2, HeadDim: 10, T: 70, Context: 200, Scale: .3, Window: 50},
 			[]kernels.View{f(140, 60), f(400, 20), f(400, 20), kernels.HostView([]int32{110}, 1)}, 60},
 	}
-	for _, vocab := range []int{90, 33_000} { // one chunk, and chunks of the least size with a rest
-		targets := ids(r, 50, vocab)
-		targets.I32()[3], targets.I32()[49] = -1, -1
-		in := []kernels.View{f(50, 5), f(vocab, 5), targets, one(48)}
+	for _, s := range [][2]int{{50, 90}, {50, 33_000}, {300, 5000}} { // one chunk, one of the least size, and one of that size with a rest
+		rows, vocab := s[0], s[1]
+		targets := ids(r, rows, vocab)
+		targets.I32()[3], targets.I32()[rows-1] = -1, -1
+		in := []kernels.View{f(rows, 5), f(vocab, 5), targets, one(float32(rows - 2))}
 		for _, limit := range []float64{0, 3} {
 			p = append(p, problem{kernels.LinearCrossEntropy{Softcap: limit}, in, 50},
 				problem{kernels.LinearCrossEntropyGrad{Softcap: limit}, append(in[:4:4], scalar(.7)), vocab})

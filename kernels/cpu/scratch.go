@@ -31,6 +31,17 @@ func (s *scratch) take(bytes int) unsafe.Pointer {
 	return unsafe.Pointer(&s.mem[skip+at : skip+at+bytes][0])
 }
 
+// oneOf has several plans take the same memory, for work of which one is finished before the next begins.
+func (s *scratch) oneOf(plans ...func()) {
+	start, end := s.used, s.used
+	for _, plan := range plans {
+		s.used = start
+		plan()
+		end = max(end, s.used)
+	}
+	s.used = end
+}
+
 // f32 takes n floats.
 func (s *scratch) f32(n int) []float32 { return pieces[float32](s, n) }
 
