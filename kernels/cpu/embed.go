@@ -67,12 +67,12 @@ func (p embedGradPlan) sort(tokens []int32) {
 	}
 }
 
-// places are those of a token, in their order.
-func (p embedGradPlan) places(token int) []int32 {
-	if token == 0 {
-		return p.order[:p.ends[0]]
+// places are where those of a token begin and end in order.
+func (p embedGradPlan) places(token int) (from, end int) {
+	if token > 0 {
+		from = int(p.ends[token-1])
 	}
-	return p.order[p.ends[token-1]:p.ends[token]]
+	return from, int(p.ends[token])
 }
 
 // bindEmbedGrad has each element summed over i in order, whoever does it: a task takes all places of its rows.
@@ -80,23 +80,25 @@ func bindEmbedGrad(b *Backend, c kernels.EmbedGrad, a kernels.Args, p embedGradP
 	dw, tokens, dy := a.Out[0].F32(), a.In[0].I32(), a.In[1].F32()
 	name, width := c.Kernel(), a.In[1].Dim(1)
 	v := b.moving(a.Out[0].Bytes() + a.In[1].Bytes())
+	far := v == b.tier.far
 	row := func(token, lo, hi int, sum []float32) {
-		out, places := dw[token*width:][lo:hi], p.places(token)
-		if len(places) == 0 {
+		from, end := p.places(token)
+		out := dw[token*width:][lo:hi]
+		if from == end {
 			v.fill(out, 0)
 			return
 		}
-		if v != b.tier.far {
+		if !far {
 			sum = out
 		}
 		clear(sum)
-		for i, n := range places {
-			if v == b.tier.far && i+1 < len(places) {
-				b.tier.fetch(dy[int(places[i+1])*width:][lo:hi])
+		for i := from; i < end; i++ {
+			if far && i+2 < len(p.order) {
+				b.tier.fetch(dy[int(p.order[i+2])*width:][lo:hi])
 			}
-			b.tier.addTo(sum, dy[int(n)*width:][lo:hi])
+			b.tier.addTo(sum, dy[int(p.order[i])*width:][lo:hi])
 		}
-		if v == b.tier.far {
+		if far {
 			v.move(out, sum)
 		}
 	}

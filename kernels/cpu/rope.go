@@ -29,9 +29,7 @@ func bindRope(b *Backend, c kernels.Rope, a kernels.Args) kernels.Launch {
 	rows := b.fenced(v, rowSpans(len(positions), width, nsElem, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
 			angles := table[int(positions[n])*d:][:d]
-			for at := n * width; at < (n+1)*width; at += d {
-				v.rotate(angles[:d/2], angles[d/2:], y[at:][:d], x[at:][:d], sign)
-			}
+			v.rotate(angles[:d/2], angles[d/2:], y[n*width:][:width], x[n*width:][:width], sign)
 		}
 	}))
 	return func() error {

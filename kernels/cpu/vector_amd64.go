@@ -139,7 +139,7 @@ func fill512(y []float32, value float32)
 //go:noescape
 func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
 
-// rotate512 turns the two halves of x, each as long as cosine, by angles of the given sign; y may be x.
+// rotate512 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
 //
 //go:noescape
 func rotate512(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
@@ -284,7 +284,7 @@ func fillFar512(y []float32, value float32)
 //go:noescape
 func adamwFar512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
 
-// rotateFar512 turns the two halves of x, each as long as cosine, by angles of the given sign; y may be x.
+// rotateFar512 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
 //
 //go:noescape
 func rotateFar512(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
@@ -459,7 +459,7 @@ func fill256(y []float32, value float32)
 //go:noescape
 func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
 
-// rotate256 turns the two halves of x, each as long as cosine, by angles of the given sign; y may be x.
+// rotate256 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
 //
 //go:noescape
 func rotate256(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
@@ -604,7 +604,7 @@ func fillFar256(y []float32, value float32)
 //go:noescape
 func adamwFar256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
 
-// rotateFar256 turns the two halves of x, each as long as cosine, by angles of the given sign; y may be x.
+// rotateFar256 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
 //
 //go:noescape
 func rotateFar256(cosine []float32, sine []float32, y []float32, x []float32, sign float32)

@@ -2144,46 +2144,64 @@ TEXT ·rotate512(SB), NOSPLIT, $0-100
 	LEAQ         (DX)(SI*4), DI
 	LEAQ         (BX)(SI*4), R8
 	VBROADCASTSS sign+96(FP), Z0
-	XORQ         R9, R9
+	MOVQ         y_len+56(FP), R9
+	MOVQ         SI, R10
+	SHLQ         $0x01, R10
+	SUBQ         R10, R9
+	JL           end
+	SHLQ         $0x02, R10
+
+head:
+	XORQ R11, R11
 
 loop1:
-	LEAQ         16(R9), R10
-	CMPQ         R10, SI
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
 	JG           rest1
-	VMOVUPS      (AX)(R9*4), Z1
-	VMOVUPS      (CX)(R9*4), Z2
+	VMOVUPS      (AX)(R11*4), Z1
+	VMOVUPS      (CX)(R11*4), Z2
 	VMULPS       Z0, Z2, Z2
-	VMOVUPS      (BX)(R9*4), Z3
-	VMOVUPS      (R8)(R9*4), Z4
+	VMOVUPS      (BX)(R11*4), Z3
+	VMOVUPS      (R8)(R11*4), Z4
 	VMULPS       Z1, Z3, Z5
 	VMULPS       Z1, Z4, Z1
 	VFNMADD231PS Z2, Z4, Z5
 	VFMADD231PS  Z2, Z3, Z1
-	VMOVUPS      Z5, (DX)(R9*4)
-	VMOVUPS      Z1, (DI)(R9*4)
-	MOVQ         R10, R9
+	VMOVUPS      Z5, (DX)(R11*4)
+	VMOVUPS      Z1, (DI)(R11*4)
+	MOVQ         R12, R11
 	JMP          loop1
 
 rest1:
-	MOVQ         SI, R10
-	SUBQ         R9, R10
+	MOVQ         SI, R12
+	SUBQ         R11, R12
 	JZ           done1
-	MOVQ         $-1, SI
-	BZHIQ        R10, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (AX)(R9*4), K1, Z1
-	VMOVUPS.Z    (CX)(R9*4), K1, Z2
-	VMULPS       Z0, Z2, Z0
-	VMOVUPS.Z    (BX)(R9*4), K1, Z2
-	VMOVUPS.Z    (R8)(R9*4), K1, Z3
-	VMULPS       Z1, Z2, Z4
-	VMULPS       Z1, Z3, Z1
-	VFNMADD231PS Z0, Z3, Z4
-	VFMADD231PS  Z0, Z2, Z1
-	VMOVUPS      Z4, K1, (DX)(R9*4)
-	VMOVUPS      Z1, K1, (DI)(R9*4)
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVW        R13, K1
+	VMOVUPS.Z    (AX)(R11*4), K1, Z1
+	VMOVUPS.Z    (CX)(R11*4), K1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS.Z    (BX)(R11*4), K1, Z3
+	VMOVUPS.Z    (R8)(R11*4), K1, Z4
+	VMULPS       Z1, Z3, Z5
+	VMULPS       Z1, Z4, Z1
+	VFNMADD231PS Z2, Z4, Z5
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z5, K1, (DX)(R11*4)
+	VMOVUPS      Z1, K1, (DI)(R11*4)
 
 done1:
+	ADDQ R10, DX
+	ADDQ R10, DI
+	ADDQ R10, BX
+	ADDQ R10, R8
+	MOVQ R10, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R9
+	JGE  head
+
+end:
 	VZEROUPPER
 	RET
 
@@ -4739,70 +4757,88 @@ TEXT ·rotateFar512(SB), NOSPLIT, $0-100
 	LEAQ         (DX)(SI*4), DI
 	LEAQ         (BX)(SI*4), R8
 	VBROADCASTSS sign+96(FP), Z0
-	XORQ         R9, R9
-	MOVQ         DX, R10
-	ORQ          DI, R10
-	TESTQ        $0x0000003f, R10
-	JNZ          loop1
+	MOVQ         y_len+56(FP), R9
+	MOVQ         SI, R10
+	SHLQ         $0x01, R10
+	SUBQ         R10, R9
+	JL           end
+	SHLQ         $0x02, R10
+
+head:
+	XORQ  R11, R11
+	MOVQ  DX, R12
+	ORQ   DI, R12
+	TESTQ $0x0000003f, R12
+	JNZ   loop1
 
 farLoop1:
-	LEAQ         16(R9), R10
-	CMPQ         R10, SI
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
 	JG           rest1
-	VMOVUPS      (AX)(R9*4), Z1
-	VMOVUPS      (CX)(R9*4), Z2
+	VMOVUPS      (AX)(R11*4), Z1
+	VMOVUPS      (CX)(R11*4), Z2
 	VMULPS       Z0, Z2, Z2
-	PREFETCHT1   4096(BX)(R9*4)
-	VMOVUPS      (BX)(R9*4), Z3
-	PREFETCHT1   4096(R8)(R9*4)
-	VMOVUPS      (R8)(R9*4), Z4
+	PREFETCHT1   4096(BX)(R11*4)
+	VMOVUPS      (BX)(R11*4), Z3
+	PREFETCHT1   4096(R8)(R11*4)
+	VMOVUPS      (R8)(R11*4), Z4
 	VMULPS       Z1, Z3, Z5
 	VMULPS       Z1, Z4, Z1
 	VFNMADD231PS Z2, Z4, Z5
 	VFMADD231PS  Z2, Z3, Z1
-	VMOVNTPS     Z5, (DX)(R9*4)
-	VMOVNTPS     Z1, (DI)(R9*4)
-	MOVQ         R10, R9
+	VMOVNTPS     Z5, (DX)(R11*4)
+	VMOVNTPS     Z1, (DI)(R11*4)
+	MOVQ         R12, R11
 	JMP          farLoop1
 
 loop1:
-	LEAQ         16(R9), R10
-	CMPQ         R10, SI
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
 	JG           rest1
-	VMOVUPS      (AX)(R9*4), Z1
-	VMOVUPS      (CX)(R9*4), Z2
+	VMOVUPS      (AX)(R11*4), Z1
+	VMOVUPS      (CX)(R11*4), Z2
 	VMULPS       Z0, Z2, Z2
-	VMOVUPS      (BX)(R9*4), Z3
-	VMOVUPS      (R8)(R9*4), Z4
+	VMOVUPS      (BX)(R11*4), Z3
+	VMOVUPS      (R8)(R11*4), Z4
 	VMULPS       Z1, Z3, Z5
 	VMULPS       Z1, Z4, Z1
 	VFNMADD231PS Z2, Z4, Z5
 	VFMADD231PS  Z2, Z3, Z1
-	VMOVUPS      Z5, (DX)(R9*4)
-	VMOVUPS      Z1, (DI)(R9*4)
-	MOVQ         R10, R9
+	VMOVUPS      Z5, (DX)(R11*4)
+	VMOVUPS      Z1, (DI)(R11*4)
+	MOVQ         R12, R11
 	JMP          loop1
 
 rest1:
-	MOVQ         SI, R10
-	SUBQ         R9, R10
+	MOVQ         SI, R12
+	SUBQ         R11, R12
 	JZ           done1
-	MOVQ         $-1, SI
-	BZHIQ        R10, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (AX)(R9*4), K1, Z1
-	VMOVUPS.Z    (CX)(R9*4), K1, Z2
-	VMULPS       Z0, Z2, Z0
-	VMOVUPS.Z    (BX)(R9*4), K1, Z2
-	VMOVUPS.Z    (R8)(R9*4), K1, Z3
-	VMULPS       Z1, Z2, Z4
-	VMULPS       Z1, Z3, Z1
-	VFNMADD231PS Z0, Z3, Z4
-	VFMADD231PS  Z0, Z2, Z1
-	VMOVUPS      Z4, K1, (DX)(R9*4)
-	VMOVUPS      Z1, K1, (DI)(R9*4)
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVW        R13, K1
+	VMOVUPS.Z    (AX)(R11*4), K1, Z1
+	VMOVUPS.Z    (CX)(R11*4), K1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS.Z    (BX)(R11*4), K1, Z3
+	VMOVUPS.Z    (R8)(R11*4), K1, Z4
+	VMULPS       Z1, Z3, Z5
+	VMULPS       Z1, Z4, Z1
+	VFNMADD231PS Z2, Z4, Z5
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z5, K1, (DX)(R11*4)
+	VMOVUPS      Z1, K1, (DI)(R11*4)
 
 done1:
+	ADDQ R10, DX
+	ADDQ R10, DI
+	ADDQ R10, BX
+	ADDQ R10, R8
+	MOVQ R10, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R9
+	JGE  head
+
+end:
 	VZEROUPPER
 	RET
 
@@ -8207,69 +8243,87 @@ TEXT ·rotate256(SB), NOSPLIT, $0-100
 	LEAQ         (DX)(SI*4), DI
 	LEAQ         (BX)(SI*4), R8
 	VBROADCASTSS sign+96(FP), Y0
-	XORQ         R9, R9
+	MOVQ         y_len+56(FP), R9
+	MOVQ         SI, R10
+	SHLQ         $0x01, R10
+	SUBQ         R10, R9
+	JL           end
+	SHLQ         $0x02, R10
+
+head:
+	XORQ R11, R11
 
 loop1:
-	LEAQ         16(R9), R10
-	CMPQ         R10, SI
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
 	JG           rest1
-	VMOVUPS      (AX)(R9*4), Y1
-	VMOVUPS      (CX)(R9*4), Y2
+	VMOVUPS      (AX)(R11*4), Y1
+	VMOVUPS      (CX)(R11*4), Y2
 	VMULPS       Y0, Y2, Y2
-	VMOVUPS      (BX)(R9*4), Y3
-	VMOVUPS      (R8)(R9*4), Y4
+	VMOVUPS      (BX)(R11*4), Y3
+	VMOVUPS      (R8)(R11*4), Y4
 	VMULPS       Y1, Y3, Y5
 	VMULPS       Y1, Y4, Y1
 	VFNMADD231PS Y2, Y4, Y5
 	VFMADD231PS  Y2, Y3, Y1
-	VMOVUPS      Y5, (DX)(R9*4)
-	VMOVUPS      Y1, (DI)(R9*4)
-	VMOVUPS      32(AX)(R9*4), Y1
-	VMOVUPS      32(CX)(R9*4), Y2
+	VMOVUPS      Y5, (DX)(R11*4)
+	VMOVUPS      Y1, (DI)(R11*4)
+	VMOVUPS      32(AX)(R11*4), Y1
+	VMOVUPS      32(CX)(R11*4), Y2
 	VMULPS       Y0, Y2, Y2
-	VMOVUPS      32(BX)(R9*4), Y3
-	VMOVUPS      32(R8)(R9*4), Y4
+	VMOVUPS      32(BX)(R11*4), Y3
+	VMOVUPS      32(R8)(R11*4), Y4
 	VMULPS       Y1, Y3, Y5
 	VMULPS       Y1, Y4, Y1
 	VFNMADD231PS Y2, Y4, Y5
 	VFMADD231PS  Y2, Y3, Y1
-	VMOVUPS      Y5, 32(DX)(R9*4)
-	VMOVUPS      Y1, 32(DI)(R9*4)
-	MOVQ         R10, R9
+	VMOVUPS      Y5, 32(DX)(R11*4)
+	VMOVUPS      Y1, 32(DI)(R11*4)
+	MOVQ         R12, R11
 	JMP          loop1
 
 rest1:
-	MOVQ         SI, R10
-	SUBQ         R9, R10
+	MOVQ         SI, R12
+	SUBQ         R11, R12
 	JZ           done1
-	LEAQ         masks<>+0(SB), SI
-	NEGQ         R10
-	VMOVUPS      128(SI)(R10*4), Y1
-	VMOVUPS      160(SI)(R10*4), Y2
-	VMASKMOVPS   (AX)(R9*4), Y1, Y3
-	VMASKMOVPS   (CX)(R9*4), Y1, Y4
+	LEAQ         masks<>+0(SB), R13
+	NEGQ         R12
+	VMOVUPS      128(R13)(R12*4), Y1
+	VMOVUPS      160(R13)(R12*4), Y2
+	VMASKMOVPS   (AX)(R11*4), Y1, Y3
+	VMASKMOVPS   (CX)(R11*4), Y1, Y4
 	VMULPS       Y0, Y4, Y4
-	VMASKMOVPS   (BX)(R9*4), Y1, Y5
-	VMASKMOVPS   (R8)(R9*4), Y1, Y6
+	VMASKMOVPS   (BX)(R11*4), Y1, Y5
+	VMASKMOVPS   (R8)(R11*4), Y1, Y6
 	VMULPS       Y3, Y5, Y7
 	VMULPS       Y3, Y6, Y3
 	VFNMADD231PS Y4, Y6, Y7
 	VFMADD231PS  Y4, Y5, Y3
-	VMASKMOVPS   Y7, Y1, (DX)(R9*4)
-	VMASKMOVPS   Y3, Y1, (DI)(R9*4)
-	VMASKMOVPS   32(AX)(R9*4), Y2, Y1
-	VMASKMOVPS   32(CX)(R9*4), Y2, Y3
-	VMULPS       Y0, Y3, Y0
-	VMASKMOVPS   32(BX)(R9*4), Y2, Y3
-	VMASKMOVPS   32(R8)(R9*4), Y2, Y4
-	VMULPS       Y1, Y3, Y5
-	VMULPS       Y1, Y4, Y1
-	VFNMADD231PS Y0, Y4, Y5
-	VFMADD231PS  Y0, Y3, Y1
-	VMASKMOVPS   Y5, Y2, 32(DX)(R9*4)
-	VMASKMOVPS   Y1, Y2, 32(DI)(R9*4)
+	VMASKMOVPS   Y7, Y1, (DX)(R11*4)
+	VMASKMOVPS   Y3, Y1, (DI)(R11*4)
+	VMASKMOVPS   32(AX)(R11*4), Y2, Y1
+	VMASKMOVPS   32(CX)(R11*4), Y2, Y3
+	VMULPS       Y0, Y3, Y3
+	VMASKMOVPS   32(BX)(R11*4), Y2, Y4
+	VMASKMOVPS   32(R8)(R11*4), Y2, Y5
+	VMULPS       Y1, Y4, Y6
+	VMULPS       Y1, Y5, Y1
+	VFNMADD231PS Y3, Y5, Y6
+	VFMADD231PS  Y3, Y4, Y1
+	VMASKMOVPS   Y6, Y2, 32(DX)(R11*4)
+	VMASKMOVPS   Y1, Y2, 32(DI)(R11*4)
 
 done1:
+	ADDQ R10, DX
+	ADDQ R10, DI
+	ADDQ R10, BX
+	ADDQ R10, R8
+	MOVQ R10, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R9
+	JGE  head
+
+end:
 	VZEROUPPER
 	RET
 
@@ -12273,104 +12327,122 @@ TEXT ·rotateFar256(SB), NOSPLIT, $0-100
 	LEAQ         (DX)(SI*4), DI
 	LEAQ         (BX)(SI*4), R8
 	VBROADCASTSS sign+96(FP), Y0
-	XORQ         R9, R9
-	MOVQ         DX, R10
-	ORQ          DI, R10
-	TESTQ        $0x0000003f, R10
-	JNZ          loop1
+	MOVQ         y_len+56(FP), R9
+	MOVQ         SI, R10
+	SHLQ         $0x01, R10
+	SUBQ         R10, R9
+	JL           end
+	SHLQ         $0x02, R10
+
+head:
+	XORQ  R11, R11
+	MOVQ  DX, R12
+	ORQ   DI, R12
+	TESTQ $0x0000003f, R12
+	JNZ   loop1
 
 farLoop1:
-	LEAQ         16(R9), R10
-	CMPQ         R10, SI
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
 	JG           rest1
-	VMOVUPS      (AX)(R9*4), Y1
-	VMOVUPS      (CX)(R9*4), Y2
+	VMOVUPS      (AX)(R11*4), Y1
+	VMOVUPS      (CX)(R11*4), Y2
 	VMULPS       Y0, Y2, Y2
-	PREFETCHT1   4096(BX)(R9*4)
-	VMOVUPS      (BX)(R9*4), Y3
-	PREFETCHT1   4096(R8)(R9*4)
-	VMOVUPS      (R8)(R9*4), Y4
+	PREFETCHT1   4096(BX)(R11*4)
+	VMOVUPS      (BX)(R11*4), Y3
+	PREFETCHT1   4096(R8)(R11*4)
+	VMOVUPS      (R8)(R11*4), Y4
 	VMULPS       Y1, Y3, Y5
 	VMULPS       Y1, Y4, Y1
 	VFNMADD231PS Y2, Y4, Y5
 	VFMADD231PS  Y2, Y3, Y1
-	VMOVNTPS     Y5, (DX)(R9*4)
-	VMOVNTPS     Y1, (DI)(R9*4)
-	VMOVUPS      32(AX)(R9*4), Y1
-	VMOVUPS      32(CX)(R9*4), Y2
+	VMOVNTPS     Y5, (DX)(R11*4)
+	VMOVNTPS     Y1, (DI)(R11*4)
+	VMOVUPS      32(AX)(R11*4), Y1
+	VMOVUPS      32(CX)(R11*4), Y2
 	VMULPS       Y0, Y2, Y2
-	VMOVUPS      32(BX)(R9*4), Y3
-	VMOVUPS      32(R8)(R9*4), Y4
+	VMOVUPS      32(BX)(R11*4), Y3
+	VMOVUPS      32(R8)(R11*4), Y4
 	VMULPS       Y1, Y3, Y5
 	VMULPS       Y1, Y4, Y1
 	VFNMADD231PS Y2, Y4, Y5
 	VFMADD231PS  Y2, Y3, Y1
-	VMOVNTPS     Y5, 32(DX)(R9*4)
-	VMOVNTPS     Y1, 32(DI)(R9*4)
-	MOVQ         R10, R9
+	VMOVNTPS     Y5, 32(DX)(R11*4)
+	VMOVNTPS     Y1, 32(DI)(R11*4)
+	MOVQ         R12, R11
 	JMP          farLoop1
 
 loop1:
-	LEAQ         16(R9), R10
-	CMPQ         R10, SI
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
 	JG           rest1
-	VMOVUPS      (AX)(R9*4), Y1
-	VMOVUPS      (CX)(R9*4), Y2
+	VMOVUPS      (AX)(R11*4), Y1
+	VMOVUPS      (CX)(R11*4), Y2
 	VMULPS       Y0, Y2, Y2
-	VMOVUPS      (BX)(R9*4), Y3
-	VMOVUPS      (R8)(R9*4), Y4
+	VMOVUPS      (BX)(R11*4), Y3
+	VMOVUPS      (R8)(R11*4), Y4
 	VMULPS       Y1, Y3, Y5
 	VMULPS       Y1, Y4, Y1
 	VFNMADD231PS Y2, Y4, Y5
 	VFMADD231PS  Y2, Y3, Y1
-	VMOVUPS      Y5, (DX)(R9*4)
-	VMOVUPS      Y1, (DI)(R9*4)
-	VMOVUPS      32(AX)(R9*4), Y1
-	VMOVUPS      32(CX)(R9*4), Y2
+	VMOVUPS      Y5, (DX)(R11*4)
+	VMOVUPS      Y1, (DI)(R11*4)
+	VMOVUPS      32(AX)(R11*4), Y1
+	VMOVUPS      32(CX)(R11*4), Y2
 	VMULPS       Y0, Y2, Y2
-	VMOVUPS      32(BX)(R9*4), Y3
-	VMOVUPS      32(R8)(R9*4), Y4
+	VMOVUPS      32(BX)(R11*4), Y3
+	VMOVUPS      32(R8)(R11*4), Y4
 	VMULPS       Y1, Y3, Y5
 	VMULPS       Y1, Y4, Y1
 	VFNMADD231PS Y2, Y4, Y5
 	VFMADD231PS  Y2, Y3, Y1
-	VMOVUPS      Y5, 32(DX)(R9*4)
-	VMOVUPS      Y1, 32(DI)(R9*4)
-	MOVQ         R10, R9
+	VMOVUPS      Y5, 32(DX)(R11*4)
+	VMOVUPS      Y1, 32(DI)(R11*4)
+	MOVQ         R12, R11
 	JMP          loop1
 
 rest1:
-	MOVQ         SI, R10
-	SUBQ         R9, R10
+	MOVQ         SI, R12
+	SUBQ         R11, R12
 	JZ           done1
-	LEAQ         masks<>+0(SB), SI
-	NEGQ         R10
-	VMOVUPS      128(SI)(R10*4), Y1
-	VMOVUPS      160(SI)(R10*4), Y2
-	VMASKMOVPS   (AX)(R9*4), Y1, Y3
-	VMASKMOVPS   (CX)(R9*4), Y1, Y4
+	LEAQ         masks<>+0(SB), R13
+	NEGQ         R12
+	VMOVUPS      128(R13)(R12*4), Y1
+	VMOVUPS      160(R13)(R12*4), Y2
+	VMASKMOVPS   (AX)(R11*4), Y1, Y3
+	VMASKMOVPS   (CX)(R11*4), Y1, Y4
 	VMULPS       Y0, Y4, Y4
-	VMASKMOVPS   (BX)(R9*4), Y1, Y5
-	VMASKMOVPS   (R8)(R9*4), Y1, Y6
+	VMASKMOVPS   (BX)(R11*4), Y1, Y5
+	VMASKMOVPS   (R8)(R11*4), Y1, Y6
 	VMULPS       Y3, Y5, Y7
 	VMULPS       Y3, Y6, Y3
 	VFNMADD231PS Y4, Y6, Y7
 	VFMADD231PS  Y4, Y5, Y3
-	VMASKMOVPS   Y7, Y1, (DX)(R9*4)
-	VMASKMOVPS   Y3, Y1, (DI)(R9*4)
-	VMASKMOVPS   32(AX)(R9*4), Y2, Y1
-	VMASKMOVPS   32(CX)(R9*4), Y2, Y3
-	VMULPS       Y0, Y3, Y0
-	VMASKMOVPS   32(BX)(R9*4), Y2, Y3
-	VMASKMOVPS   32(R8)(R9*4), Y2, Y4
-	VMULPS       Y1, Y3, Y5
-	VMULPS       Y1, Y4, Y1
-	VFNMADD231PS Y0, Y4, Y5
-	VFMADD231PS  Y0, Y3, Y1
-	VMASKMOVPS   Y5, Y2, 32(DX)(R9*4)
-	VMASKMOVPS   Y1, Y2, 32(DI)(R9*4)
+	VMASKMOVPS   Y7, Y1, (DX)(R11*4)
+	VMASKMOVPS   Y3, Y1, (DI)(R11*4)
+	VMASKMOVPS   32(AX)(R11*4), Y2, Y1
+	VMASKMOVPS   32(CX)(R11*4), Y2, Y3
+	VMULPS       Y0, Y3, Y3
+	VMASKMOVPS   32(BX)(R11*4), Y2, Y4
+	VMASKMOVPS   32(R8)(R11*4), Y2, Y5
+	VMULPS       Y1, Y4, Y6
+	VMULPS       Y1, Y5, Y1
+	VFNMADD231PS Y3, Y5, Y6
+	VFMADD231PS  Y3, Y4, Y1
+	VMASKMOVPS   Y6, Y2, 32(DX)(R11*4)
+	VMASKMOVPS   Y1, Y2, 32(DI)(R11*4)
 
 done1:
+	ADDQ R10, DX
+	ADDQ R10, DI
+	ADDQ R10, BX
+	ADDQ R10, R8
+	MOVQ R10, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R9
+	JGE  head
+
+end:
 	VZEROUPPER
 	RET
 

@@ -11,7 +11,7 @@ type vectors struct {
 	addTo     func(sum, x []float32)                           // sum += x
 	addRow    func(y, x, row []float32)                        // y = x + row, the row being in a cache; y may be x
 	multiply  func(y, x []float32, factor float32)             // y = factor x; y may be x
-	rotate    func(cosine, sine, y, x []float32, sign float32) // both halves of x, each as long as cosine, turned by the angles; y may be x
+	rotate    func(cosine, sine, y, x []float32, sign float32) // both halves of each head of x, each as long as cosine, turned by the angles; y may be x
 	allFinite func(x []float32, ld, rows, cols int) bool       // rows of x, ld apart, hold neither NaN nor infinity
 
 	narrow func(y []uint16, x []float32) // y = x as bfloat16, rounded to the nearest and to even

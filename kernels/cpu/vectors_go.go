@@ -58,12 +58,14 @@ func multiplyGo(y, x []float32, factor float32) {
 func rotateGo(cosine, sine, y, x []float32, sign float32) {
 	half := len(cosine)
 	sine = sine[:half]
-	x0, x1, y0, y1 := x[:half], x[half:][:half], y[:half], y[half:][:half]
-	for j, c := range cosine {
-		s := sign * sine[j]
-		a, b := x0[j], x1[j]
-		y0[j] = a*c - b*s
-		y1[j] = b*c + a*s
+	for at := 0; at < len(y); at += 2 * half {
+		x0, x1, y0, y1 := x[at:][:half], x[at+half:][:half], y[at:][:half], y[at+half:][:half]
+		for j, c := range cosine {
+			s := sign * sine[j]
+			a, b := x0[j], x1[j]
+			y0[j] = a*c - b*s
+			y1[j] = b*c + a*s
+		}
 	}
 }
 

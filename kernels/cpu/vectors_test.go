@@ -102,7 +102,7 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// call runs function f, a func of slices and numbers, on noise: slices of n floats, twice that for a rotated vector, that begin off floats after
+// call runs function f, a func of slices and numbers, on noise: slices of n floats, six times that for three rotated heads, that begin off floats after
 // a cache line. It returns all slices as they are afterwards, and the results.
 func call(t *testing.T, name string, f reflect.Value, n, off int) []any {
 	r := rand.New(rand.NewPCG(uint64(n), 11))
@@ -114,7 +114,7 @@ func call(t *testing.T, name string, f reflect.Value, n, off int) []any {
 		case p.Kind() == reflect.Slice:
 			size := n
 			if strings.HasSuffix(name, "rotate") && i >= 2 {
-				size = 2 * n
+				size = 6 * n
 			}
 			all, x := guarded(size + off)
 			x = x[off:]

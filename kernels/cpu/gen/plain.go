@@ -69,7 +69,7 @@ func (a *assembler) adamw(l level) {
 
 func (a *assembler) rotate(l level) {
 	s := a.newSpan(l, "rotate", "func(cosine, sine, y, x []float32, sign float32)",
-		"turns the two halves of x, each as long as cosine, by angles of the given sign; y may be x.", "cosine", "sine", "y", "x")
+		"turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.", "cosine", "sine", "y", "x")
 	s.beyond(out("y", "yHigh"), in("x", "xHigh"))
 	for _, name := range []string{"y", "x"} {
 		high := s.GP64()
@@ -77,6 +77,14 @@ func (a *assembler) rotate(l level) {
 		s.base[name+"High"] = high
 	}
 	sign := s.scalar("sign")
+	rest, half := s.GP64(), s.GP64()
+	s.Load(s.Param("y").Len(), rest)
+	s.MOVQ(s.n, half)
+	s.SHLQ(operand.Imm(1), half)
+	s.SUBQ(half, rest)
+	s.JL(to("end"))
+	s.SHLQ(operand.Imm(2), half)
+	s.Label("head")
 	s.each(func(p int) {
 		c, sine := s.load("cosine", p), s.mul(s.load("sine", p), sign)
 		x, high := s.load("x", p), s.load("xHigh", p)
@@ -86,6 +94,15 @@ func (a *assembler) rotate(l level) {
 		s.store(y, "y", p)
 		s.store(yHigh, "yHigh", p)
 	})
+	for _, name := range []string{"y", "yHigh", "x", "xHigh"} {
+		s.ADDQ(half, s.base[name])
+	}
+	elements := s.GP64()
+	s.MOVQ(half, elements)
+	s.SHRQ(operand.Imm(2), elements)
+	s.SUBQ(elements, rest)
+	s.JGE(to("head"))
+	s.Label("end")
 	a.end()
 }
 
