@@ -92,6 +92,18 @@ func problems(r *rand.Rand) []problem {
 		{kernels.AddRMSNormGrad{Eps: 1e-5}, []kernels.View{f(3000, 64), f(32), f(3000, 64), f(3000, 64)}, 6000},
 		{kernels.AddLayerNorm{Eps: 1e-5}, []kernels.View{f(3000, 48), f(3000, 48), f(48), f(48)}, 48},
 		{kernels.AddLayerNormGrad{Eps: 1e-5}, []kernels.View{f(3000, 48), f(48), f(48), f(3000, 48), f(3000, 48)}, 3000},
+		{kernels.RMSNorm{Eps: 1e-5}, []kernels.View{f(3000, 64), f(32)}, 32},
+		{kernels.LayerNorm{Eps: 1e-5}, []kernels.View{f(3000, 48), f(48), f(48)}, 48},
+		{kernels.Add{}, []kernels.View{f(300, 64), f(300, 64)}, 1},
+		{kernels.Scale{Factor: 3}, []kernels.View{f(300, 64)}, 1},
+		{kernels.AddBias{}, []kernels.View{f(300, 64), f(64)}, 1},
+		{kernels.Rope{}, []kernels.View{f(300, 128), ids(r, 300, 20), f(20, 64)}, 1},
+		{kernels.Embed{}, []kernels.View{ids(r, 2000, 50), f(50, 112)}, 1},
+		{kernels.DyT{}, []kernels.View{f(300, 64), one(.5), f(64), f(64)}, 1},
+		{kernels.DyTGrad{}, []kernels.View{f(300, 64), one(.5), f(64), f(64), f(300, 64)}, 300 * 64},
+		{kernels.Activation{Kind: "gelu_tanh"}, []kernels.View{f(100, 333)}, 1},
+		{kernels.GatedActivation{Kind: "gelu_tanh"}, []kernels.View{f(100, 333), f(100, 333)}, 1},
+		{kernels.EmbedGrad{Vocab: 3000}, []kernels.View{ids(r, 2000, 3000), f(2000, 300)}, 40},
 		{kernels.SumRows{}, []kernels.View{f(5000, 33)}, 5000},
 		{kernels.RMSNormGrad{Eps: 1e-5}, []kernels.View{f(3000, 64), f(32), f(3000, 64)}, 6000},
 		{kernels.LayerNormGrad{Eps: 1e-5}, []kernels.View{f(3000, 48), f(48), f(48), f(3000, 48)}, 3000},
@@ -151,8 +163,8 @@ func shifted(in []kernels.View) []kernels.View {
 	return all
 }
 
-// TestLargeProblems holds calls of many tasks against the reference on every tier, and wants the same bits from every number of workers and
-// wherever the inputs lie.
+// TestLargeProblems holds calls of many tasks against the reference on every tier, and wants the same bits from every number of workers,
+// wherever the inputs lie, and whether they are taken to be beyond caches.
 func TestLargeProblems(t *testing.T) {
 	all := problems(rand.New(rand.NewPCG(1, 2)))
 	var wants [][]kernels.View
@@ -181,6 +193,9 @@ func largeProblems(t *testing.T, level *tier, all []problem, wants [][]kernels.V
 	var backends []*Backend
 	for _, n := range []int{1, 2, 3, 5} {
 		b := newBackend(n, level)
+		if n > 2 {
+			b.farBytes = 0
+		}
 		defer func() { _ = b.Close() }()
 		backends = append(backends, b)
 	}
@@ -203,7 +218,7 @@ func largeProblems(t *testing.T, level *tier, all []problem, wants [][]kernels.V
 			}
 			for o := range got {
 				if !bytes.Equal(got[o].Host, first[o].Host) {
-					t.Errorf("%s: output %d differs between 1 and %d workers (for 2, the inputs lie elsewhere too)", name, o, len(b.pool.helpers)+1)
+					t.Errorf("%s: output %d differs between 1 and %d workers (for 2, the inputs lie elsewhere too; for more, they are beyond caches)", name, o, len(b.pool.helpers)+1)
 				}
 			}
 		}

@@ -48,7 +48,10 @@ func (s *scratch) f32(n int) []float32 { return pieces[float32](s, n) }
 // f64 takes n doubles.
 func (s *scratch) f64(n int) []float64 { return pieces[float64](s, n) }
 
-func pieces[E float32 | float64](s *scratch, n int) []E {
+// i32 takes n integers.
+func (s *scratch) i32(n int) []int32 { return pieces[int32](s, n) }
+
+func pieces[E float32 | float64 | int32](s *scratch, n int) []E {
 	var zero E
 	p := (*E)(s.take(n * int(unsafe.Sizeof(zero))))
 	if p == nil {

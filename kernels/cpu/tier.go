@@ -11,6 +11,8 @@ import (
 type tier struct {
 	name string
 	vectors
+	far   *vectors // for calls whose memory no cache holds, nil where those are the same
+	fence func()   // after which others may read what far has written
 
 	// A tile of a product has up to rows rows and cols columns. The functions are indexed by the number of rows, from 1; A lies in rows of K
 	// elements for inRows, in columns for inColumns.

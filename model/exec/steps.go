@@ -33,6 +33,15 @@ func (p *Plan) Steps() []StepInfo {
 	return infos
 }
 
+// ReadOnly is how many of the bytes are read beyond as many as are written.
+func (s StepInfo) ReadOnly() int64 {
+	rest := s.Bytes
+	for _, v := range slices.Concat(s.Args.Out, s.Args.Aux) {
+		rest -= 2 * int64(v.Bytes())
+	}
+	return max(0, rest)
+}
+
 // moved is the sum of a step's views. Lookups and writes of rows touch no more of a table than the rows.
 func moved(c kernels.Call, a kernels.Args) int64 {
 	switch c.(type) {
