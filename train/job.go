@@ -88,6 +88,7 @@ type loop struct {
 	metrics   *metrics.Writer
 	progress  *metrics.Progress
 	state     State
+	held      *held // of the state last saved; nil before that
 	files     map[string][]byte
 	newest    string // folder of the newest checkpoint
 	saved     int64  // its step, -1 for none
@@ -156,7 +157,7 @@ func (l *loop) close() error {
 			err = errors.Join(err, c.Close())
 		}
 	}
-	for _, f := range []interface{ Free() error }{l.generator, l.evaluator, l.stepper, l.weights} {
+	for _, f := range []interface{ Free() error }{l.generator, l.evaluator, l.stepper, l.weights, l.held} {
 		if !isNil(f) {
 			err = errors.Join(err, f.Free())
 		}

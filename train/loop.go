@@ -130,11 +130,16 @@ func (l *loop) save() error {
 	if err := l.metrics.Sync(); err != nil {
 		return err
 	}
-	snap, err := snapshot(l.weights, l.stepper, l.state, l.files)
-	if err != nil {
+	if l.held == nil {
+		var err error
+		if l.held, err = newHeld(l.weights, l.stepper); err != nil {
+			return err
+		}
+	}
+	if err := l.held.hold(l.state); err != nil {
 		return err
 	}
-	dir, err := checkpoint.Save(checkpoint.OS, checkpointRoot(l.Dir), snap)
+	dir, err := checkpoint.Save(checkpoint.OS, checkpointRoot(l.Dir), l.held.snapshot(l.files))
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,7 @@ import (
 
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
-	"prenorm/kernels"
 	"prenorm/model"
-	"prenorm/model/exec"
 	"prenorm/train/checkpoint"
 	"prenorm/train/safetensors"
 )
@@ -41,41 +39,6 @@ const (
 	ConfigFile    = "config.yaml"
 	TokenizerFile = "tokenizer.json"
 )
-
-// tensorsOf copies the tensors of a slab of a table to the host, with a prefix to their names.
-func tensorsOf(be kernels.Backend, table []model.Param, slab *exec.Slab, prefix string) ([]safetensors.Tensor, error) {
-	out := make([]safetensors.Tensor, len(table))
-	for i, p := range table {
-		x := make([]float32, p.Len())
-		if err := be.Download(x, slab.View(i)); err != nil {
-			return nil, fmt.Errorf("read %s%s: %w", prefix, p.Name, err)
-		}
-		out[i] = safetensors.New(prefix+p.Name, p.Shape, x)
-	}
-	return out, nil
-}
-
-// snapshot copies the whole state of a run to the host.
-func snapshot(w *model.Weights, s *Stepper, state State, files map[string][]byte) (checkpoint.Snapshot, error) {
-	snap := checkpoint.Snapshot{Step: state.Step, State: state, Files: files, Metadata: map[string]string{"format": "pt"}}
-	var err error
-	if snap.Weights, err = tensorsOf(w.Backend(), w.Table, w.Slab, ""); err != nil {
-		return snap, err
-	}
-	buffers, err := tensorsOf(w.Backend(), w.BufferTable, w.Buffers, "")
-	if err != nil {
-		return snap, err
-	}
-	snap.Weights = append(snap.Weights, buffers...)
-	for i, name := range s.MomentNames() {
-		tensors, err := tensorsOf(w.Backend(), w.Table, s.Moments()[i], name+".")
-		if err != nil {
-			return snap, err
-		}
-		snap.Optimizer = append(snap.Optimizer, tensors...)
-	}
-	return snap, nil
-}
 
 // SourceOf serves tensors by name.
 func SourceOf(tensors []safetensors.Tensor) model.Source {
