@@ -21,6 +21,8 @@ type State struct {
 	Data   Fingerprints `json:"data"`
 	// Products is who multiplied matrices in the last updates, as [kernels.Multiplier] says; "" for a backend with one way to.
 	Products string `json:"products,omitempty"`
+	// Best are the checkpoints to be kept for their validation loss, best first, up to the last validation before this step's own.
+	Best []Scored `json:"best,omitempty"`
 }
 
 // Fingerprints tell what text a run was trained on.

@@ -93,7 +93,7 @@ func TestOnDisk(t *testing.T) {
 	if loaded, err = Load(OS, dir); err != nil || same(loaded, snapshot(123456789, "b")) != nil {
 		t.Errorf("replaced checkpoint: %v, %v", same(loaded, snapshot(123456789, "b")), err)
 	}
-	if removed, err := Prune(OS, root, 2); err != nil || len(removed) != 2 {
+	if removed, err := Prune(OS, root, Keep{Newest: 2}); err != nil || len(removed) != 2 {
 		t.Errorf("pruned %v, %v; want 2", removed, err)
 	}
 	entries, err := os.ReadDir(root)
@@ -376,7 +376,7 @@ func TestPrune(t *testing.T) {
 				model.data[len(model.data)-1] ^= 1
 			}
 		}
-		removed, err := Prune(m, root, c.keep)
+		removed, err := Prune(m, root, Keep{Newest: c.keep})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func scripts() []script {
 		}
 	}
 	clean := func(m *memoryFS) error { _, err := Clean(m, root); return err }
-	prune := func(m *memoryFS) error { _, err := Prune(m, root, 1); return err }
+	prune := func(m *memoryFS) error { _, err := Prune(m, root, Keep{Newest: 1}); return err }
 	day := func(m *memoryFS) error {
 		for _, f := range []func(*memoryFS) error{clean, save(b), save(b2), prune} {
 			if err := f(m); err != nil {
