@@ -93,6 +93,7 @@ type loop struct {
 	files     map[string][]byte
 	newest    string    // folder of the newest checkpoint
 	saved     int64     // its step, or that of the save at work; -1 for none
+	failed    bool      // a save has
 	copied    time.Time // when the state was last copied to be saved
 	micros    []*batch.Batch
 

@@ -13,7 +13,7 @@ import (
 // step does one update and, at their intervals, saves, evaluates and samples. It saves first: what follows must not cost the work before it.
 func (l *loop) step(ctx context.Context) error {
 	if err := l.lookBack(); err != nil {
-		return errors.Join(err, l.save())
+		return err
 	}
 	step := l.state.Step + 1
 	if err := l.read(); err != nil {

@@ -107,20 +107,20 @@ func (l *loop) lookBack() error {
 
 // ended takes note of a save's outcome.
 func (l *loop) ended(dir string, err error) error {
-	switch {
-	case dir != "":
+	if dir != "" {
 		l.newest = dir
-	case err != nil:
-		l.saved = -1
+	} else if err != nil {
+		l.saved, l.failed = -1, true
 	}
 	return err
 }
 
-// finish waits for the save at work, once more tries one that failed, and removes what the last validation has made needless.
+// finish waits for the save at work, saves what one that failed has not, as the disk may have room again, and removes what the last
+// validation has made needless.
 func (l *loop) finish() error {
 	err := l.settle()
-	if err != nil && l.saved < 0 {
-		err = errors.Join(err, l.save(), l.settle())
+	if l.failed {
+		return errors.Join(err, l.save(), l.settle())
 	}
 	if err == nil && l.newest != "" {
 		_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Kept(l.state.Best))
