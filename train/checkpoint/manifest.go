@@ -54,21 +54,34 @@ func (m manifest) encode() ([]byte, error) {
 
 // decodeManifest parses a manifest of any format that is read and checks everything that can be checked without the files.
 func decodeManifest(data []byte) (manifest, error) {
-	var head struct {
-		Format int `json:"format"`
-	}
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&head); err != nil {
+	found, err := formatOf(data)
+	if err != nil {
 		return manifest{}, fmt.Errorf("is no manifest: %w", err)
 	}
-	read, known := readers[head.Format]
+	read, known := readers[found]
 	if !known {
-		return manifest{}, unknownFormat(head.Format)
+		return manifest{}, unknownFormat(found)
 	}
 	m, err := read(data)
 	if err != nil {
 		return m, err
 	}
 	return m, m.check()
+}
+
+// formatOf reads the format, which is a manifest's first value in every version.
+func formatOf(data []byte) (int, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	for _, want := range []json.Token{json.Delim('{'), "format"} {
+		if t, err := d.Token(); err != nil {
+			return 0, err
+		} else if t != want {
+			return 0, fmt.Errorf("begins with %v where %v belongs", t, want)
+		}
+	}
+	var n int
+	err := d.Decode(&n)
+	return n, err
 }
 
 // unknownFormat says what to do about a format that is not read.
