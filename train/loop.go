@@ -83,7 +83,7 @@ func (l *loop) notFinite(step int64, lr float64, r Result) error {
 	}
 	return fmt.Errorf("step %d: %s at learning rate %.3g: the update was not applied and the state before it is saved. "+
 		"Lower train.optimizer.lr, lengthen train.schedule.warmup, or set train.clip, then go on with the changed key given by --set. "+
-		"Where that fails at once again, the weights are spoiled already: start anew with --fresh, or set init_from to an older checkpoint", step, what, lr)
+		"Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", step, what, lr)
 }
 
 // observe evaluates and samples where the step's number asks for it.

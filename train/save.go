@@ -25,7 +25,7 @@ func (l *loop) openSaver() error {
 	l.saver = checkpoint.NewSaver(checkpoint.OS, checkpointRoot(l.Dir))
 	l.copied = time.Now()
 	bytes := HeldBytes(l.weights.Table, l.weights.BufferTable, len(l.stepper.Moments()))
-	background, why := l.Checkpoint.InBackground(bytes)
+	background, why := l.Checkpoint.InBackground(bytes, 0)
 	if why != "" {
 		fmt.Fprintln(l.Out, why)
 	}
@@ -40,7 +40,8 @@ func (l *loop) openSaver() error {
 }
 
 // InBackground says whether checkpoints are written from a copy of the state, which takes so many bytes, and why not where the memory decides.
-func (c Checkpoint) InBackground(bytes int64) (background bool, why string) {
+// planned is what will be allocated on the host before the copy.
+func (c Checkpoint) InBackground(bytes, planned int64) (background bool, why string) {
 	switch c.Background {
 	case BackgroundAlways:
 		return true, ""
@@ -48,6 +49,7 @@ func (c Checkpoint) InBackground(bytes int64) (background bool, why string) {
 		return false, ""
 	}
 	left, known := kernels.HostLeft()
+	left = max(left-planned, 0)
 	if !known || bytes <= left/2 {
 		return true, ""
 	}

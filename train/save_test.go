@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"prenorm/kernels"
 	"prenorm/kernels/cpu"
 	"prenorm/train/checkpoint"
 	"prenorm/train/checkpoint/checkpointtest"
@@ -207,9 +208,22 @@ func TestBackgroundWantsMemory(t *testing.T) {
 		bytes int64
 		want  bool
 	}{{BackgroundAuto, 1, true}, {"", 1, true}, {BackgroundAuto, huge, false}, {BackgroundAlways, huge, true}, {BackgroundNever, 1, false}} {
-		background, why := (Checkpoint{Background: c.word}).InBackground(c.bytes)
+		background, why := (Checkpoint{Background: c.word}).InBackground(c.bytes, 0)
 		if background != c.want || (why != "") != (c.bytes == huge && !c.want) {
 			t.Errorf("%q, %d bytes: %v, %q", c.word, c.bytes, background, why)
+		}
+	}
+}
+
+// TestBackgroundAfterPlan: memory that the run itself will take is not there for the copy.
+func TestBackgroundAfterPlan(t *testing.T) {
+	left, known := kernels.HostLeft()
+	if !known {
+		t.Skip("nobody knows how much memory this machine has")
+	}
+	for planned, want := range map[int64]bool{0: true, left: false, math.MaxInt64: false} {
+		if background, why := (Checkpoint{Background: BackgroundAuto}).InBackground(left/4, planned); background != want {
+			t.Errorf("%d of %d bytes planned: %v, %q", planned, left, background, why)
 		}
 	}
 }
