@@ -57,7 +57,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's `folder` (default runs/NAME)")
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
-	cmd.Flags().Int64Var(&f.fromStep, "from-step", -1, "go on from the checkpoint of this `step` in place of the newest; newer ones are set aside, nothing is deleted")
+	cmd.Flags().Int64Var(&f.fromStep, "from-step", -1, "go on from the checkpoint of this `step`; newer ones are set aside, nothing is deleted")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
 	cmd.Flags().Int64Var(&f.maxStep, "max-step", 0, "stop and save after this `step` of the run, whose schedule stays that of all its steps; 0 = no limit")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of a few steps (10 to 12 from here on) to this `file`, for https://ui.perfetto.dev")
