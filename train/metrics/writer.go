@@ -11,12 +11,20 @@ import (
 // Writer appends records to a metrics file. Every record reaches the system in one write before Write returns. A Writer is not for use by
 // several goroutines at once, but for [Writer.Sync].
 type Writer struct {
-	file *os.File
+	file file
 	size int64 // bytes of whole lines
 	last map[string]int64
 
 	seconds Float // of the last Train record
 	eval    Eval  // the last Eval record
+}
+
+// file is what a Writer asks of a file, so that a test can stand in for one that fails.
+type file interface {
+	io.ReadWriteSeeker
+	Truncate(size int64) error
+	Sync() error
+	Close() error
 }
 
 // Recovered tells what opening an existing file did to it.
@@ -57,6 +65,11 @@ func open(path string, step int64) (*Writer, Recovered, error) {
 	if err != nil {
 		return nil, Recovered{}, err
 	}
+	return openFrom(f, path, step)
+}
+
+// openFrom is open for a file that is open.
+func openFrom(f file, path string, step int64) (*Writer, Recovered, error) {
 	w := &Writer{file: f, last: map[string]int64{}}
 	recovered, err := w.recover(path, step)
 	if err != nil {
