@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"prenorm/kernels"
 	"prenorm/kernels/cpu"
@@ -139,7 +140,7 @@ func TestSecondSaveWaits(t *testing.T) {
 	questions := 0
 	ctx := &asked{Context: context.Background(), do: func(n int) {
 		if questions = n; n == 8*(1+j.Train.Accumulate) { // the last of step 8, after which the second save is due
-			close(wait)
+			time.AfterFunc(300*time.Millisecond, func() { close(wait) }) // long after that, where nothing waits
 		}
 	}}
 	if _, err := Run(ctx, be, j); err != nil || questions < 8*(1+j.Train.Accumulate) {
@@ -274,5 +275,25 @@ func TestWaysOfSavingAgree(t *testing.T) {
 		if kept[1][name] != content {
 			t.Errorf("%s differs", name)
 		}
+	}
+}
+
+// TestBestThatIsGone removes the folder of the best checkpoint behind a run's back: the run goes on, and the next best is kept in its place.
+func TestBestThatIsGone(t *testing.T) {
+	j := tinyJob(t)
+	l := &loop{Job: j, state: State{Best: []Scored{{4, 1}, {9, 2}}}}
+	l.Checkpoint.KeepBest = 2
+	if err := os.MkdirAll(j.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checkpoint.Save(checkpoint.OS, checkpointRoot(j.Dir), checkpoint.Snapshot{Step: 9}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.dropMissing(); err != nil || fmt.Sprint(l.state.Best) != "[{9 2}]" {
+		t.Errorf("the best are %v, %v", l.state.Best, err)
+	}
+	l.Checkpoint.KeepBest = 0
+	if err := l.dropMissing(); err != nil || l.state.Best != nil {
+		t.Errorf("none is wanted: %v, %v", l.state.Best, err)
 	}
 }
