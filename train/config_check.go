@@ -13,6 +13,7 @@ const (
 	maxBatch      = 1 << 16
 	maxAccumulate = 1 << 16
 	maxTokens     = 1 << 20 // of one sample
+	maxBest       = 1000    // checkpoints; each is named in every state
 )
 
 var (
@@ -85,6 +86,10 @@ func (s Sample) check(l *problem.List) {
 func (c Checkpoint) Problems() problem.List {
 	var l problem.List
 	l.Whole("every", c.Every, 0, maxSteps)
+	l.Within("minutes", c.Minutes, reasonable)
 	l.Whole("keep", c.Keep, 0, math.MaxInt32)
+	l.Whole("keep_best", c.KeepBest, 0, maxBest)
+	l.Whole("keep_every", c.KeepEvery, 0, maxSteps)
+	l.OneOf("background", c.Background, BackgroundAuto, BackgroundAlways, BackgroundNever)
 	return l
 }

@@ -7,12 +7,14 @@ import (
 	"math"
 	"time"
 
-	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
 )
 
 // step does one update and, at their intervals, saves, evaluates and samples. It saves first: what follows must not cost the work before it.
 func (l *loop) step(ctx context.Context) error {
+	if err := l.lookBack(); err != nil {
+		return err
+	}
 	step := l.state.Step + 1
 	if err := l.read(); err != nil {
 		return err
@@ -38,7 +40,7 @@ func (l *loop) step(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.due(l.Checkpoint.Every, step) {
+	if l.due(l.Checkpoint.Every, step) || l.late() {
 		if err := l.save(); err != nil {
 			return err
 		}
@@ -81,7 +83,7 @@ func (l *loop) notFinite(step int64, lr float64, r Result) error {
 	}
 	return fmt.Errorf("step %d: %s at learning rate %.3g: the update was not applied and the state before it is saved. "+
 		"Lower train.optimizer.lr, lengthen train.schedule.warmup, or set train.clip, then go on with the changed key given by --set. "+
-		"Where that fails at once again, the weights are spoiled already: start anew with --fresh, or set init_from to an older checkpoint", step, what, lr)
+		"Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", step, what, lr)
 }
 
 // observe evaluates and samples where the step's number asks for it.
@@ -104,8 +106,12 @@ func (l *loop) catchUp(ctx context.Context) error {
 	if step == 0 || l.saved < 0 {
 		return nil
 	}
-	if l.due(l.Train.Eval.Every, step) && !l.recorded(metrics.KindEval, step) {
-		if err := l.evaluate(ctx, step); err != nil {
+	if l.due(l.Train.Eval.Every, step) {
+		if !l.recorded(metrics.KindEval, step) {
+			if err := l.evaluate(ctx, step); err != nil {
+				return err
+			}
+		} else if err := l.score(step, float64(l.metrics.LastEval().Loss)); err != nil {
 			return err
 		}
 	}
@@ -119,26 +125,4 @@ func (l *loop) catchUp(ctx context.Context) error {
 func (l *loop) recorded(kind string, step int64) bool {
 	last, ok := l.metrics.Last(kind)
 	return ok && last == step
-}
-
-// save writes a checkpoint of the current state, unless there is one of it, and removes the oldest beyond checkpoint.keep.
-func (l *loop) save() error {
-	if l.saved == l.state.Step {
-		return nil
-	}
-	defer l.span("checkpoint")()
-	if err := l.metrics.Sync(); err != nil {
-		return err
-	}
-	snap, err := snapshot(l.weights, l.stepper, l.state, l.files)
-	if err != nil {
-		return err
-	}
-	dir, err := checkpoint.Save(checkpoint.OS, checkpointRoot(l.Dir), snap)
-	if err != nil {
-		return err
-	}
-	l.newest, l.saved = dir, l.state.Step
-	_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Keep)
-	return err
 }

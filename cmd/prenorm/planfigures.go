@@ -26,7 +26,7 @@ type plan struct {
 	Arithmetic  arithmetic `json:"flops"`
 	Tensors     []tensor   `json:"tensors,omitempty"`
 
-	table []model.Param
+	table, buffers []model.Param
 }
 
 type parameters struct {
@@ -44,16 +44,17 @@ type role struct {
 
 // memory is in bytes. All of Total lives at the same time.
 type memory struct {
-	Weights   int64  `json:"weights"`
-	Gradients int64  `json:"gradients"`
-	Moments   int64  `json:"moments"`
-	Optimizer string `json:"-"`      // the moments in words
-	Train     int64  `json:"train"`  // arena of the training program, and the update's own buffers
-	Eval      int64  `json:"eval"`   // arena of the validation program
-	Sample    int64  `json:"sample"` // arenas of prefill and decoding, and the cache
-	Cache     int64  `json:"cache"`  // of keys and values, part of Sample
-	Total     int64  `json:"total"`
-	Saving    int64  `json:"saving"` // copies made on the host while a checkpoint is written
+	Weights    int64  `json:"weights"`
+	Gradients  int64  `json:"gradients"`
+	Moments    int64  `json:"moments"`
+	Optimizer  string `json:"-"`      // the moments in words
+	Train      int64  `json:"train"`  // arena of the training program, and the update's own buffers
+	Eval       int64  `json:"eval"`   // arena of the validation program
+	Sample     int64  `json:"sample"` // arenas of prefill and decoding, and the cache
+	Cache      int64  `json:"cache"`  // of keys and values, part of Sample
+	Total      int64  `json:"total"`
+	Saving     int64  `json:"saving"`     // the copy of the state on the host, from which checkpoints are written
+	Background bool   `json:"background"` // the copy is held throughout, and checkpoints are written while training goes on
 }
 
 type tokens struct {
@@ -91,7 +92,7 @@ func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.table = table
+	p.table, p.buffers = table, buffers
 	p.countParameters()
 	slab := layout(table)
 	p.Memory.Weights, p.Memory.Gradients = slab, slab
@@ -110,6 +111,7 @@ func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 	}
 	m := &p.Memory
 	m.Total = m.Weights + m.Gradients + m.Moments + m.Train + m.Eval + m.Sample
+	m.planSaving(run.Checkpoint, !kernels.OnDevice(be))
 	pass := int64(t.Batch) * int64(c.Context)
 	p.Tokens.Step = pass * int64(t.Accumulate)
 	p.Tokens.Run = p.Tokens.Step * int64(t.Steps)
@@ -157,9 +159,21 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	}
 	p.Memory.Train += int64(train.StepBytes + norm)
 	p.Memory.Moments = slab * int64(len(moments))
-	p.Memory.Saving = int64(kernels.F32.Size()) * p.Parameters.Total * int64(1+len(moments))
+	p.Memory.Saving = train.HeldBytes(p.table, p.buffers, len(moments))
 	p.Memory.Optimizer = fmt.Sprintf("%s's %s", o.Kind, strings.Join(moments, " and "))
 	return nil
+}
+
+// planSaving says how the copy of the state is used that checkpoints are written from. Where training waits, state on the host needs none.
+func (m *memory) planSaving(c train.Checkpoint, host bool) {
+	taken := int64(0)
+	if host {
+		taken = m.Total
+	}
+	m.Background, _ = c.InBackground(m.Saving, taken)
+	if !m.Background && host {
+		m.Saving = 0
+	}
 }
 
 // planTraining plans the memory of the training program, and of the one that inspects steps in the same arena.
