@@ -37,11 +37,12 @@ type Stepper struct {
 	inspector *inspector    // nil: it is not wanted
 	small     kernels.Arena // hyper, norm and loss
 	zero      []bound
+	judge     []bound // norm and clip factor: whether the update is applied
 	update    []bound
 	keep      []bound // copies buffers of the model before a step
 	restore   []bound // and back, after one that came to nothing
 	kept      *exec.Slab
-	hyper     kernels.View // learning rate and bias corrections
+	rates     kernels.View // limits of loss and norm, learning rate and bias corrections
 	norm      kernels.View
 	clip      kernels.View
 	loss      kernels.View
@@ -49,9 +50,11 @@ type Stepper struct {
 	work []kernels.Arena // workspaces of the launches outside the program
 
 	tokens, targets, counter     staged[int32]
-	normaliser, rates            staged[float32]
+	normaliser, ratesHost        staged[float32]
 	lossHost, normHost, clipHost staged[float32]
 	hasDropout                   bool
+
+	unapplied int64 // of the steps before the next
 
 	around Around
 }
@@ -79,9 +82,10 @@ func NewStepper(w *model.Weights, o StepOptions) (*Stepper, error) {
 	rows := o.Batch * o.Context
 	s := &Stepper{
 		options: o, weights: w, hasDropout: w.Config.Dropout > 0,
-		tokens: stage[int32](rows), targets: stage[int32](rows), counter: stage[int32](4), normaliser: stage[float32](1), rates: stage[float32](3),
+		tokens: stage[int32](rows), targets: stage[int32](rows), counter: stage[int32](4), normaliser: stage[float32](1), ratesHost: stage[float32](5),
 		lossHost: stage[float32](1), normHost: stage[float32](1), clipHost: stage[float32](1),
 	}
+	s.Limit(NoLimits, 0)
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Free())
 	}
@@ -139,10 +143,28 @@ func planTrain(be kernels.Backend, c model.Config, o StepOptions) (*exec.Plan, e
 type Result struct {
 	Loss     float64 // mean over the step's targets, in nats
 	GradNorm float64 // global, before clipping
-	Clip     float64 // the factor that gradients were multiplied by; NaN when the norm was not finite, and then nothing was updated
+	Clip     float64 // the factor that gradients were multiplied by; NaN when loss or norm were not finite or above [Limits], and then nothing was updated
 }
 
-// Finite says whether loss and gradient are numbers. Where the norm is one, so is the clip factor.
+// Limits are the loss and the norm of the gradient above which a step is not applied.
+type Limits struct {
+	Loss     float32 `json:"loss"`
+	GradNorm float32 `json:"grad_norm"`
+}
+
+// NoLimits have every step applied whose loss and norm are finite.
+var NoLimits = Limits{math.MaxFloat32, math.MaxFloat32}
+
+// Limit sets the limits of the steps from here on, and how many of the steps before them left no trace in weights and moments: the optimizer
+// does not count these.
+func (s *Stepper) Limit(l Limits, unapplied int64) {
+	s.ratesHost.data[0], s.ratesHost.data[1], s.unapplied = l.Loss, l.GradNorm, unapplied
+}
+
+// Applied says whether the step changed anything.
+func (r Result) Applied() bool { return !math.IsNaN(r.Clip) }
+
+// Finite says whether loss and gradient are numbers.
 func (r Result) Finite() bool {
 	return !math.IsNaN(r.Loss+r.GradNorm) && !math.IsInf(r.Loss+r.GradNorm, 0)
 }
@@ -160,7 +182,7 @@ func (s *Stepper) step(ctx context.Context, step int64, lr float64, micros []*ba
 		return Result{}, err
 	}
 	r, err := s.attempt(ctx, step, lr, micros, in)
-	if err == nil && r.Finite() {
+	if err == nil && r.Applied() {
 		return r, nil
 	}
 	if failed := s.launch(s.restore); failed != nil {
@@ -171,13 +193,9 @@ func (s *Stepper) step(ctx context.Context, step int64, lr float64, micros []*ba
 
 // attempt is a step that leaves buffers of the model changed even where it fails.
 func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []*batch.Batch, in *inspector) (Result, error) {
-	if len(micros) != max(s.options.Accumulate, 1) {
-		return Result{}, fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
-	}
-	if err := s.launch(s.zero); err != nil {
+	if err := s.begin(micros); err != nil {
 		return Result{}, err
 	}
-	s.normaliser.data[0] = float32(targets(micros))
 	for i, m := range micros {
 		if err := ctx.Err(); err != nil {
 			return Result{}, err
@@ -186,10 +204,10 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 			return Result{}, err
 		}
 	}
-	for i, v := range s.optimizer.Hyper(step, lr) {
-		s.rates.data[i] = float32(v)
+	for i, v := range s.optimizer.Hyper(step-s.unapplied, lr) {
+		s.ratesHost.data[2+i] = float32(v)
 	}
-	if err := s.upload("hyper", s.hyper, s.rates.boxed); err != nil {
+	if err := s.upload("hyper", s.rates, s.ratesHost.boxed); err != nil {
 		return Result{}, err
 	}
 	if in != nil {
@@ -197,8 +215,10 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 			return Result{}, err
 		}
 	}
-	if err := s.launch(s.update); err != nil {
-		return Result{}, err
+	for _, list := range [][]bound{s.judge, s.update} {
+		if err := s.launch(list); err != nil {
+			return Result{}, err
+		}
 	}
 	if in != nil {
 		if err := in.finish(); err != nil {
@@ -206,6 +226,15 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 		}
 	}
 	return s.read()
+}
+
+// begin empties the sums over micro-batches.
+func (s *Stepper) begin(micros []*batch.Batch) error {
+	if len(micros) != max(s.options.Accumulate, 1) {
+		return fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
+	}
+	s.normaliser.data[0] = float32(targets(micros))
+	return s.launch(s.zero)
 }
 
 // targets counts what the loss is averaged over; at least 1, so that a batch of ignored targets has loss 0.
