@@ -20,7 +20,7 @@ type Finding struct {
 	Fused  []string      `json:"fused,omitempty"` // what is computed in the same launch
 	Pass   string        `json:"pass"`            // forward, backward, or step for what follows both
 	Kernel string        `json:"kernel"`
-	Micro  int           `json:"micro"`     // the micro-batch, from 0
+	Micro  int           `json:"micro"`     // the micro-batch, from 0; 0 in what follows all of them
 	Value  metrics.Float `json:"value"`     // the first of the values that are not finite
 	Index  int           `json:"index"`     // its place in the output
 	Bad    int           `json:"nonfinite"` // how many there are
@@ -99,6 +99,7 @@ func (s *Stepper) look(ctx context.Context, step int64, micros []*batch.Batch, l
 			return err
 		}
 	}
+	l.micro = 0 // of all
 	return s.launch(s.judge[:1])
 }
 
