@@ -7,6 +7,7 @@ import (
 
 	"prenorm/configs/problem"
 	"prenorm/model/block"
+	"prenorm/train"
 )
 
 // Warnings returns what is allowed and yet probably not meant, in the form of [Problem.String].
@@ -110,6 +111,9 @@ func (l *Loaded) warnUnused(w *problem.List) {
 		{"train.optimizer.momentum", r.Train.Optimizer.Kind != "sgd", "optimizer kind " + r.Train.Optimizer.Kind},
 		{"train.schedule.decay", r.Train.Schedule.Kind != "wsd", "schedule kind " + r.Train.Schedule.Kind},
 		{"model.norm.momentum", r.Model.Norm.Kind != "batchnorm", "norm kind " + r.Model.Norm.Kind},
+		{"train.guard.factor", r.Train.Guard.Policy != train.GuardRewind, "guard policy " + r.Train.Guard.Policy},
+		{"train.guard.every", r.Train.Guard.Policy != train.GuardRewind, "guard policy " + r.Train.Guard.Policy},
+		{"train.guard.limit", r.Train.Guard.Policy == train.GuardStop, "guard policy stop"},
 		{"train.schedule.min", r.Train.Schedule.Kind == "constant", "schedule kind constant"},
 	}
 	changed := map[string]bool{}

@@ -206,14 +206,18 @@ type TensorSize struct {
 	Moments map[string]Size `json:"moments,omitempty"`
 }
 
-// Spoiled says whether the tensor itself or a moment of it holds values that are not finite.
-func (t TensorSize) Spoiled() bool {
-	for _, m := range t.Moments {
-		if m.NonFinite > 0 {
-			return true
+// spoiled names the tensors that hold values which are not finite, or have moments that do.
+func spoiled(list []TensorSize) (names []string) {
+	for _, t := range list {
+		bad := t.Weight.NonFinite
+		for _, m := range t.Moments {
+			bad += m.NonFinite
+		}
+		if bad > 0 {
+			names = append(names, t.Name)
 		}
 	}
-	return t.Weight.NonFinite > 0
+	return names
 }
 
 // Sizes measures every parameter and buffer, with the gradient that the last step left.

@@ -188,7 +188,9 @@ func TestPlantedAroundThePasses(t *testing.T) {
 	micros := split(testBatches(4, func(int) bool { return false }), 2)
 	be.value = float32(math.NaN())
 	for path, list := range map[string][]bound{pathNorm: s.judge[:1], pathLossSum: s.plain.addLoss} {
-		be.launch = slices.IndexFunc(be.args, func(a kernels.Args) bool { return a.Out[0].Address() == list[0].args.Out[0].Address() && len(a.In) == len(list[0].args.In) })
+		be.launch = slices.IndexFunc(be.args, func(a kernels.Args) bool {
+			return a.Out[0].Address() == list[0].args.Out[0].Address() && len(a.In) == len(list[0].args.In)
+		})
 		if path == pathLossSum {
 			be.launch = len(be.args) - 1
 		}

@@ -89,6 +89,7 @@ type loop struct {
 	progress  *metrics.Progress
 	state     State
 	held      *held // of the state last saved; nil before that
+	good      *held // what the guard goes back to; nil where it does not
 	files     map[string][]byte
 	newest    string // folder of the newest checkpoint
 	saved     int64  // its step, -1 for none
@@ -157,7 +158,7 @@ func (l *loop) close() error {
 			err = errors.Join(err, c.Close())
 		}
 	}
-	for _, f := range []interface{ Free() error }{l.generator, l.evaluator, l.stepper, l.weights, l.held} {
+	for _, f := range []interface{ Free() error }{l.generator, l.evaluator, l.stepper, l.weights, l.held, l.good} {
 		if !isNil(f) {
 			err = errors.Join(err, f.Free())
 		}

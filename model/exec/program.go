@@ -15,7 +15,7 @@ type Program struct {
 	arena    kernels.Arena
 	borrowed bool // the arena is the caller's
 	launches []kernels.Launch
-	args     []kernels.Args // of the launches
+	args     []kernels.Args          // of the launches
 	views    map[string]kernels.View // inputs, external memory and outputs by name
 	presets  []preset
 }
