@@ -39,12 +39,30 @@ func (l *loop) startGuard(from *checkpoint.Loaded) error {
 	return l.good.load(from, goodFile)
 }
 
-// limit tells the stepper what the next step may be.
+// limit tells the stepper what the next step may be, and has the state copied in it where a copy is due.
 func (l *loop) limit() Limits {
 	limits := l.state.Guard.limits(l.Train.Guard)
 	l.stepper.Limit(limits, l.state.Guard.unapplied())
+	l.stepper.Between(nil)
+	if l.good != nil && l.state.Step >= l.state.Guard.Good.Step+int64(l.Train.Guard.Every) {
+		l.stepper.Between(l.keepIfGood)
+	}
 	return limits
 }
+
+// keepIfGood copies the state before a step whose gradient is known, and shows that state to be a good one: the step is applied, and its loss
+// lies no more than a little above the window's mean. Otherwise the copy waits for the next step.
+func (l *loop) keepIfGood(r Result) error {
+	c := l.Train.Guard
+	c.Sigma = min(c.Sigma, calm)
+	if !r.Applied() || float32(r.Loss) > l.state.Guard.limits(c).Loss {
+		return nil
+	}
+	return l.keepGood()
+}
+
+// calm is how many standard deviations above the mean the loss of a good state lies at most.
+const calm = 2
 
 // count takes an applied step into the guard's window.
 func (l *loop) count(r Result) {
@@ -53,7 +71,7 @@ func (l *loop) count(r Result) {
 	}
 }
 
-// keepGood copies the present state as the one to go back to.
+// keepGood copies the present state as the one to go back to. Running statistics, which a pass changes, are those of the step under way.
 func (l *loop) keepGood() error {
 	defer l.span("copy")()
 	l.state.Guard.good(l.state.Step)

@@ -30,11 +30,6 @@ func (l *loop) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.good != nil && step%int64(l.Train.Guard.Every) == 0 {
-		if err := l.keepGood(); err != nil {
-			return err
-		}
-	}
 	if l.due(l.Checkpoint.Every, step) {
 		if err := l.save(); err != nil {
 			return err

@@ -54,6 +54,7 @@ type Stepper struct {
 	hasDropout                   bool
 
 	unapplied int64 // of the steps before the next
+	between   func(Result) error
 
 	around Around
 }
@@ -184,10 +185,17 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 			return Result{}, err
 		}
 	}
-	for _, list := range [][]bound{s.judge, s.update} {
-		if err := s.launch(list); err != nil {
-			return Result{}, err
+	if err := s.launch(s.judge); err != nil {
+		return Result{}, err
+	}
+	if s.between != nil {
+		r, err := s.read()
+		if err = errors.Join(err, s.between(r)); err != nil {
+			return r, err
 		}
+	}
+	if err := s.launch(s.update); err != nil {
+		return Result{}, err
 	}
 	if in != nil {
 		if err := in.finish(); err != nil {
@@ -234,6 +242,10 @@ func (s *Stepper) Moments() []*exec.Slab { return s.moments }
 
 // MomentNames are the names of the optimizer's slabs.
 func (s *Stepper) MomentNames() []string { return s.optimizer.State() }
+
+// Between has f called in the steps from here on between gradient and update, with weights and moments as they were before the step; nil has
+// nothing called. Waiting for the device there costs time.
+func (s *Stepper) Between(f func(Result) error) { s.between = f }
 
 // Plan is the compiled training program.
 func (s *Stepper) Plan() *exec.Plan { return s.plain.program.Plan() }
