@@ -54,6 +54,8 @@ type memory struct {
 	Cache     int64  `json:"cache"`  // of keys and values, part of Sample
 	Total     int64  `json:"total"`
 	Saving    int64  `json:"saving"` // copies made on the host while a checkpoint is written
+	Rewind    int64  `json:"rewind"` // the copy on the host that train.guard goes back to, 0 for none; a checkpoint is larger by as much
+	Bundle    int64  `json:"bundle"` // on disk, of a step that is held back; but for the text and a few kilobytes
 }
 
 type tokens struct {
