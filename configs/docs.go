@@ -84,8 +84,12 @@ var docs = map[string]string{
 	"train.inspect.every":          "steps between looks at the residual stream and its gradient; 0 = never",
 	"train.log.every":              "steps between lines of the log; 0 = never",
 
-	"checkpoint.every": "steps between checkpoints; 0 = at the end only",
-	"checkpoint.keep":  "newest checkpoints kept; 0 = all",
+	"checkpoint.every":      "steps between checkpoints; 0 = at the end only",
+	"checkpoint.minutes":    "a checkpoint at the latest after this many minutes; 0 = by steps alone",
+	"checkpoint.keep":       "newest checkpoints kept; 0 = all",
+	"checkpoint.keep_best":  "checkpoints of the least validation losses kept, one saved for each new best; 0 = none",
+	"checkpoint.keep_every": "checkpoints of steps that are a multiple of this are kept; 0 = none",
+	"checkpoint.background": "write from a copy of the state while training goes on: always, never (training waits), auto (where memory has room for the copy)",
 
 	"device":         "auto, cpu or cuda",
 	"precision":      "arithmetic of matrix products and attention: fp32, tf32 or bf16 (a GPU only); weights and optimizer are float32 in each",

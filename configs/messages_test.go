@@ -89,7 +89,7 @@ workers: !foo 3
 		`run.yaml:25: train.optimizer.betas: wants exactly two values, such as [0.9, 0.95], not 1`,
 		`run.yaml:26: train.schedule: is a number, want a section (keys: kind, warmup, min, decay)`,
 		`run.yaml:27: device: "gpu" is not known (allowed: auto, cpu, cuda)`,
-		`run.yaml:28: checkpoint: is a list, want a section (keys: every, keep)`,
+		`run.yaml:28: checkpoint: is a list, want a section (keys: every, minutes, keep, keep_best, keep_every, background)`,
 		`run.yaml:29: workers: has the tag !foo, which is not read here (remove it)`,
 		`run.yaml: model.position.scaling.original: 0 is no context and kind yarn needs the one from before scaling (try 128)`,
 		`--set model.heds=3: unknown key (did you mean model.heads?)`,

@@ -142,7 +142,7 @@ train:
   sample: {every: 200, prompt: The, tokens: 64, temperature: 0.8, top_k: 50}
   inspect: {every: 50}
   log: {every: 10}
-checkpoint: {every: 100, keep: 3}
+checkpoint: {every: 100, minutes: 15, keep: 3, keep_best: 1, keep_every: 0, background: auto}
 device: auto
 precision: fp32
 kernels: {matmul: auto}

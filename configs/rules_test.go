@@ -110,6 +110,10 @@ func TestRules(t *testing.T) {
 		{"train.log.every=-1", "train.log.every: -1 is out of range (0 to 1073741824)"},
 		{"checkpoint.every=-1", "checkpoint.every: -1 is out of range (0 to 1073741824)"},
 		{"checkpoint.keep=-1", "checkpoint.keep: -1 is out of range (0 to 2147483647)"},
+		{"checkpoint.minutes=-1", "checkpoint.minutes: -1 is out of range (from 0 to 1000000)"},
+		{"checkpoint.keep_best=-1", "checkpoint.keep_best: -1 is out of range (0 to 1000)"},
+		{"checkpoint.keep_every=-1", "checkpoint.keep_every: -1 is out of range (0 to 1073741824)"},
+		{"checkpoint.background=no", `checkpoint.background: "no" is not known (allowed: auto, always, never)`},
 
 		{"name=../up", `name: "../up" cannot name a folder everywhere (letters, digits, dot, _ and -, not starting with . or -, at most 100)`},
 		{"name=nul.txt", `name: "nul.txt" cannot name a folder everywhere (letters, digits, dot, _ and -, not starting with . or -, at most 100)`},

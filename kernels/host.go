@@ -23,6 +23,12 @@ var hostMemory = sync.OnceValue(HostMemory)
 // held is what all arenas of the process hold.
 var held atomic.Int64
 
+// HostLeft is the part of the host's memory that no arena holds, in bytes; known is false where nobody knows how much there is.
+func HostLeft() (bytes int64, known bool) {
+	total := hostMemory()
+	return max(int64(total)-held.Load(), 0), total > 0
+}
+
 // NewHostArena allocates zeroed, 64-byte aligned memory. More than the machine has, together with the arenas that there are, is refused: Go
 // ends a program that asks for it, with no error to be caught.
 func NewHostArena(bytes int) (*HostArena, error) {

@@ -75,9 +75,20 @@ type Sample struct {
 
 // Checkpoint is the section `checkpoint:` of a run file.
 type Checkpoint struct {
-	Every int `yaml:"every"` // steps, 0 = at the end only
-	Keep  int `yaml:"keep"`  // newest checkpoints kept, 0 = all
+	Every      int     `yaml:"every"`      // steps, 0 = at the end only
+	Minutes    float64 `yaml:"minutes"`    // at the latest after so many, 0 = by steps alone
+	Keep       int     `yaml:"keep"`       // newest checkpoints kept, 0 = all
+	KeepBest   int     `yaml:"keep_best"`  // checkpoints of the least validation losses kept
+	KeepEvery  int     `yaml:"keep_every"` // checkpoints of steps that are a multiple of this are kept, 0 = none
+	Background string  `yaml:"background"` // auto | always | never
 }
+
+// Words of checkpoint.background.
+const (
+	BackgroundAuto   = "auto"   // where the copy of the state takes at most half of the memory that is left
+	BackgroundAlways = "always" // written from a copy of the state while training goes on
+	BackgroundNever  = "never"  // training waits until it is written
+)
 
 // Default is what `train:` is decoded onto.
 func Default() Config {
@@ -95,7 +106,9 @@ func Default() Config {
 }
 
 // DefaultCheckpoint is what `checkpoint:` is decoded onto.
-func DefaultCheckpoint() Checkpoint { return Checkpoint{Every: 250, Keep: 3} }
+func DefaultCheckpoint() Checkpoint {
+	return Checkpoint{Every: 250, Minutes: 15, Keep: 3, KeepBest: 1, Background: BackgroundAuto}
+}
 
 // Resolved fills in what is left to a rule.
 func (c Config) Resolved() Config {

@@ -15,6 +15,7 @@ const (
 	maxTokens     = 1 << 20 // of one sample
 	maxWindow     = 1 << 16 // of the guard, whose window is in every checkpoint
 	maxBundles    = 1000
+	maxBest       = 1000 // checkpoints; each is named in every state
 )
 
 var (
@@ -98,6 +99,10 @@ func (s Sample) check(l *problem.List) {
 func (c Checkpoint) Problems() problem.List {
 	var l problem.List
 	l.Whole("every", c.Every, 0, maxSteps)
+	l.Within("minutes", c.Minutes, reasonable)
 	l.Whole("keep", c.Keep, 0, math.MaxInt32)
+	l.Whole("keep_best", c.KeepBest, 0, maxBest)
+	l.Whole("keep_every", c.KeepEvery, 0, maxSteps)
+	l.OneOf("background", c.Background, BackgroundAuto, BackgroundAlways, BackgroundNever)
 	return l
 }

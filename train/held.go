@@ -18,6 +18,7 @@ type held struct {
 	arena   *kernels.HostArena
 	tensors []heldTensor // in a checkpoint's order: weights, buffers, moments
 	weights int          // how many of them belong to the weights' file
+	windows bool         // the tensors are those on the host themselves: no copy, and nothing to go back to
 	state   State
 	full    bool // it holds a state
 }
@@ -40,17 +41,41 @@ func HeldBytes(table, buffers []model.Param, moments int) int64 {
 // newHeld allocates a copy, which holds nothing yet. More memory than the machine has is an error.
 func newHeld(w *model.Weights, s *Stepper) (*held, error) {
 	h := &held{be: w.Backend()}
+	h.add(w, s)
 	bytes := int(HeldBytes(w.Table, w.BufferTable, len(s.Moments())))
 	var err error
 	if h.arena, err = kernels.NewHostArena(bytes); err != nil {
 		return nil, fmt.Errorf("copy of the state of %d bytes: %w", bytes, err)
 	}
 	all := h.arena.View(0, kernels.F32, bytes/kernels.F32.Size()).F32()
+	for i := range h.tensors {
+		t := &h.tensors[i]
+		n := t.device.Len()
+		t.host, all = all[:n:n], all[n:]
+		t.boxed = t.host
+	}
+	return h, nil
+}
+
+// newWindows shows the present state where it lies on the host, for a checkpoint that training waits for; where it lies on a device, it
+// is [newHeld].
+func newWindows(w *model.Weights, s *Stepper) (*held, error) {
+	if kernels.OnDevice(w.Backend()) {
+		return newHeld(w, s)
+	}
+	h := &held{windows: true}
+	h.add(w, s)
+	for i := range h.tensors {
+		h.tensors[i].host = h.tensors[i].device.F32()
+	}
+	return h, nil
+}
+
+// add lists the tensors of the state.
+func (h *held) add(w *model.Weights, s *Stepper) {
 	add := func(table []model.Param, slab *exec.Slab, prefix string) {
 		for i, p := range table {
-			t := heldTensor{name: prefix + p.Name, shape: p.Shape, device: slab.View(i), host: all[:p.Len():p.Len()]}
-			t.boxed, all = t.host, all[p.Len():]
-			h.tensors = append(h.tensors, t)
+			h.tensors = append(h.tensors, heldTensor{name: prefix + p.Name, shape: p.Shape, device: slab.View(i)})
 		}
 	}
 	add(w.Table, w.Slab, "")
@@ -59,11 +84,14 @@ func newHeld(w *model.Weights, s *Stepper) (*held, error) {
 	for i, name := range s.MomentNames() {
 		add(w.Table, s.Moments()[i], name+".")
 	}
-	return h, nil
 }
 
 // hold copies the present state in place of the one that was held. After an error it holds none.
 func (h *held) hold(state State) error {
+	if h.windows {
+		h.state = state
+		return nil
+	}
 	h.full = false
 	for i := range h.tensors {
 		t := &h.tensors[i]
@@ -101,4 +129,9 @@ func (h *held) snapshot(files map[string][]byte) checkpoint.Snapshot {
 }
 
 // Free releases the memory.
-func (h *held) Free() error { return h.arena.Free() }
+func (h *held) Free() error {
+	if h.windows {
+		return nil
+	}
+	return h.arena.Free()
+}

@@ -97,7 +97,9 @@ func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	}
 	var saved error
 	if action == GuardStop { // what there is comes before what explains it
-		saved = l.save()
+		if saved = l.save(); saved == nil {
+			saved = l.settle()
+		}
 	}
 	report, err := l.examine(ctx, a, cause)
 	if err != nil {
@@ -168,7 +170,7 @@ func (l *loop) writeBundle(r Report) string {
 
 // bundle saves what the step was made of.
 func (l *loop) bundle(r Report) (name string, err error) {
-	present, err := newHeld(l.weights, l.stepper)
+	present, err := newWindows(l.weights, l.stepper)
 	if err != nil {
 		return "", err
 	}
@@ -207,7 +209,7 @@ func (l *loop) stoppedBy(r Report, record metrics.Guard, why string) error {
 	}
 	return fmt.Errorf("step %d: %s at learning rate %.3g%s%s: the update was not applied and the state before it is saved.%s "+
 		"Lower train.optimizer.lr, lengthen train.schedule.warmup, or set train.clip, or have such steps passed over by train.guard.policy=skip or rewind, then go on with the changed key given by --set. "+
-		"Where that fails at once again, the weights are spoiled already: start anew with --fresh, or set init_from to an older checkpoint", r.Step, r.Cause, r.LR, why, firstWords(r), bundle)
+		"Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), bundle)
 }
 
 // firstWords name what is not finite.

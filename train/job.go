@@ -88,11 +88,14 @@ type loop struct {
 	metrics   *metrics.Writer
 	progress  *metrics.Progress
 	state     State
-	held      *held // of the state last saved; nil before that
+	held      *held // of the state last saved, and before that of the first; nil where training waits for saving
 	good      *held // what the guard goes back to; nil where it does not
+	saver     *checkpoint.Saver
 	files     map[string][]byte
-	newest    string // folder of the newest checkpoint
-	saved     int64  // its step, -1 for none
+	newest    string    // folder of the newest checkpoint
+	saved     int64     // its step, or that of the save at work; -1 for none
+	failed    bool      // a save has
+	copied    time.Time // when the state was last copied to be saved
 	micros    []*batch.Batch
 
 	lap     time.Time     // when the last update was reported
@@ -106,25 +109,29 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer context.AfterFunc(ctx, l.progress.Interrupt)()
+	stopped, err := l.untilEnd(ctx)
+	if stopped != "" {
+		err = errors.Join(l.save(), l.endProfile())
+	}
+	err = errors.Join(err, l.finish())
+	return l.outcome(stopped), err
+}
+
+// untilEnd trains until the last step, or says why it was stopped before.
+func (l *loop) untilEnd(ctx context.Context) (stopped string, err error) {
 	l.lap = time.Now()
-	err := l.catchUp(ctx)
+	err = l.catchUp(ctx)
 	l.lap = time.Now()
 	for err == nil && l.state.Step < int64(l.Train.Steps) {
 		if reason := l.stopReason(ctx); reason != "" {
-			return l.stop(reason)
+			return reason, nil
 		}
 		err = l.next(ctx)
 	}
 	if err != nil && errors.Is(err, ctx.Err()) { // given up between two micro-batches or within an evaluation
-		return l.stop("interrupted")
+		return "interrupted", nil
 	}
-	return l.outcome(""), err
-}
-
-// stop saves and tells where.
-func (l *loop) stop(reason string) (Outcome, error) {
-	err := errors.Join(l.save(), l.endProfile())
-	return l.outcome(reason), err
+	return "", err
 }
 
 func (l *loop) outcome(stopped string) Outcome {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"time"
 
-	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
 )
 
 // step does one update and, at their intervals, saves, evaluates and samples. It saves first: what follows must not cost the work before it.
 func (l *loop) step(ctx context.Context) error {
+	if err := l.lookBack(); err != nil {
+		return err
+	}
 	step := l.state.Step + 1
 	if err := l.read(); err != nil {
 		return err
@@ -30,7 +32,7 @@ func (l *loop) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.due(l.Checkpoint.Every, step) {
+	if l.due(l.Checkpoint.Every, step) || l.late() {
 		if err := l.save(); err != nil {
 			return err
 		}
@@ -102,8 +104,12 @@ func (l *loop) catchUp(ctx context.Context) error {
 	if step == 0 || l.saved < 0 {
 		return nil
 	}
-	if l.due(l.Train.Eval.Every, step) && !l.recorded(metrics.KindEval, step) {
-		if err := l.evaluate(ctx, step); err != nil {
+	if l.due(l.Train.Eval.Every, step) {
+		if !l.recorded(metrics.KindEval, step) {
+			if err := l.evaluate(ctx, step); err != nil {
+				return err
+			}
+		} else if err := l.score(step, float64(l.metrics.LastEval().Loss)); err != nil {
 			return err
 		}
 	}
@@ -117,35 +123,4 @@ func (l *loop) catchUp(ctx context.Context) error {
 func (l *loop) recorded(kind string, step int64) bool {
 	last, ok := l.metrics.Last(kind)
 	return ok && last == step
-}
-
-// save writes a checkpoint of the current state, unless there is one of it, and removes the oldest beyond checkpoint.keep.
-func (l *loop) save() error {
-	if l.saved == l.state.Step {
-		return nil
-	}
-	defer l.span("checkpoint")()
-	if err := l.metrics.Sync(); err != nil {
-		return err
-	}
-	if l.held == nil {
-		var err error
-		if l.held, err = newHeld(l.weights, l.stepper); err != nil {
-			return err
-		}
-	}
-	if err := l.held.hold(l.state); err != nil {
-		return err
-	}
-	files, err := l.checkpointFiles()
-	if err != nil {
-		return err
-	}
-	dir, err := checkpoint.Save(checkpoint.OS, checkpointRoot(l.Dir), l.held.snapshot(files))
-	if err != nil {
-		return err
-	}
-	l.newest, l.saved = dir, l.state.Step
-	_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Keep)
-	return err
 }

@@ -29,7 +29,7 @@ func tinyJob(t *testing.T) Job {
 	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	j := Job{Name: "tiny", Seed: 5, Data: data.Default(), Model: model.Default(), Train: Default(), Checkpoint: Checkpoint{Every: 4, Keep: 2},
+	j := Job{Name: "tiny", Seed: 5, Data: data.Default(), Model: model.Default(), Train: Default(), Checkpoint: Checkpoint{Every: 4, Keep: 2, KeepBest: 1, Background: BackgroundAlways},
 		Dir: filepath.Join(t.TempDir(), "run"), Out: &bytes.Buffer{}, Config: []byte("name: tiny\n")}
 	j.Data.Train = []string{path}
 	j.Data.Tokenizer.Kind = "byte"

@@ -34,6 +34,9 @@ func (l *loop) prepare() error {
 	if err := l.buildModel(from); err != nil {
 		return err
 	}
+	if err := l.openSaver(); err != nil {
+		return err
+	}
 	if l.Profile != nil {
 		l.window = newWindow(l.be, l.Profile, l.state.Step, int64(l.Train.Steps))
 	}
@@ -150,6 +153,9 @@ func (l *loop) start(from *checkpoint.Loaded, loader *batch.Loader) error {
 		return fmt.Errorf("run folder %s was started with seed %d, now it is %d: a run keeps its seed; start anew with --fresh", l.Dir, l.state.Seed, l.Seed)
 	}
 	l.newest, l.saved = from.Dir, l.state.Step
+	if err := l.dropMissing(); err != nil {
+		return err
+	}
 	return loader.Seek(l.state.Cursor)
 }
 

@@ -23,6 +23,8 @@ type State struct {
 	Products string `json:"products,omitempty"`
 	// Guard is nil in a run that has only ever stopped at what is not finite.
 	Guard *GuardState `json:"guard,omitempty"`
+	// Best are the checkpoints to be kept for their validation loss, best first, up to the last validation before this step's own.
+	Best []Scored `json:"best,omitempty"`
 }
 
 // Fingerprints tell what text a run was trained on.

@@ -26,6 +26,7 @@ type trainFlags struct {
 	fresh, resume bool
 	maxSeconds    float64
 	maxStep       int64
+	fromStep      int64 // -1 for the newest checkpoint
 
 	finished bool // the folder's run was at its last step before
 }
@@ -46,6 +47,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
   prenorm train quickstart --set data.train=book.txt --set train.steps=1000 --out runs/book
   prenorm train run.yaml --max-seconds 3600        # stop and save after an hour; the same command goes on
   prenorm train runs/book --set train.steps=2000   # make the run in this folder longer
+  prenorm train runs/book --from-step 2000 --set train.optimizer.lr=1e-4   # go on from an older checkpoint
   prenorm train run.yaml --fresh                   # start anew, keeping the old run in a folder beside`,
 		Args:              arguments(1, 1, "one run file, preset (such as quickstart) or run's folder"),
 		ValidArgsFunction: completeRunFile,
@@ -55,6 +57,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's `folder` (default runs/NAME)")
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
+	cmd.Flags().Int64Var(&f.fromStep, "from-step", -1, "go on from the checkpoint of this `step`; newer ones are set aside, nothing is deleted")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
 	cmd.Flags().Int64Var(&f.maxStep, "max-step", 0, "stop and save after this `step` of the run, whose schedule stays that of all its steps; 0 = no limit")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of a few steps (10 to 12 from here on) to this `file`, for https://ui.perfetto.dev")
@@ -69,6 +72,12 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	}
 	if !(f.maxSeconds >= 0 && f.maxSeconds < 1e9) {
 		return wrongUsage(cmd, "--max-seconds %g: wants a number of seconds from 0 to 1e9", f.maxSeconds)
+	}
+	if err := exclusive(cmd, "fresh", "from-step"); err != nil {
+		return err
+	}
+	if f.fromStep < -1 {
+		return wrongUsage(cmd, "--from-step %d: wants the step of a checkpoint", f.fromStep)
 	}
 	if f.maxStep < 0 {
 		return wrongUsage(cmd, "--max-step %d: wants a step from 1 on, or 0", f.maxStep)
@@ -110,7 +119,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 	started := false
 	defer func() { err = errors.Join(err, c.release(cmd, !started)) }()
 	if loaded == nil {
-		if source.file, err = ownFile(cmd, source.dir); err != nil {
+		if source.file, err = f.ownFile(cmd, source.dir); err != nil {
 			return err
 		}
 		if loaded, err = f.loadRun(cmd, source.file); err != nil {
@@ -209,7 +218,7 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 	return nil
 }
 
-// commandLine is the command line that goes on with a run: this one without --fresh.
+// commandLine is the command line that goes on with a run: this one without --fresh and --from-step.
 func commandLine(cmd *cobra.Command, path string) string {
 	words := []string{programName(), cmd.Name(), shellWord(path)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -220,7 +229,7 @@ func commandLine(cmd *cobra.Command, path string) string {
 			}
 		default:
 			switch {
-			case f.Name == "fresh" || f.Hidden:
+			case f.Name == "fresh" || f.Name == "from-step" || f.Hidden:
 			case v.Type() == "bool":
 				words = append(words, "--"+f.Name)
 			default:

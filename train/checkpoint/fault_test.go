@@ -11,9 +11,10 @@ type script struct {
 	name   string
 	before func(t *testing.T, m *memoryFS)
 	run    func(m *memoryFS) error
-	old    *Snapshot // the latest before, nil for none
-	new    *Snapshot // the latest after
-	middle *Snapshot // one that is the latest on the way, nil for none
+	old    *Snapshot   // the latest before, nil for none
+	new    *Snapshot   // the latest after
+	middle *Snapshot   // one that is the latest on the way, nil for none
+	stays  []*Snapshot // those that no moment may be without
 }
 
 func at(step int64, version string) *Snapshot {
@@ -36,6 +37,20 @@ func save(s *Snapshot) func(*memoryFS) error {
 	return func(m *memoryFS) error {
 		_, err := Save(m, root, *s)
 		return err
+	}
+}
+
+// background saves one after another as a run does, with the best of them at step 1, and looks at the outcome of each.
+func background(list ...*Snapshot) func(*memoryFS) error {
+	return func(m *memoryFS) error {
+		s := NewSaver(m, root)
+		for _, snap := range list {
+			s.Begin(*snap, Keep{Newest: 1, Best: []int64{1}}, func() error { return nil })
+			if _, err := s.Wait(); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 
@@ -70,7 +85,7 @@ func both(t *testing.T, m *memoryFS, old, replacement *Snapshot) {
 }
 
 func scripts() []script {
-	a, b, b2, b3 := at(100, "a"), at(200, "b"), at(200, "b2"), at(200, "b3")
+	a, b, b2, b3, c := at(100, "a"), at(200, "b"), at(200, "b2"), at(200, "b3"), at(300, "c")
 	leftovers := func(t *testing.T, m *memoryFS) {
 		saves(a)(t, m)
 		replaced(t, m, b)
@@ -82,7 +97,11 @@ func scripts() []script {
 		}
 	}
 	clean := func(m *memoryFS) error { _, err := Clean(m, root); return err }
-	prune := func(m *memoryFS) error { _, err := Prune(m, root, 1); return err }
+	prune := func(m *memoryFS) error { _, err := Prune(m, root, Keep{Newest: 1}); return err }
+	policy := func(m *memoryFS) error {
+		_, err := Prune(m, root, Keep{Newest: 1, Every: 100, Best: []int64{1}})
+		return err
+	}
 	day := func(m *memoryFS) error {
 		for _, f := range []func(*memoryFS) error{clean, save(b), save(b2), prune} {
 			if err := f(m); err != nil {
@@ -100,6 +119,8 @@ func scripts() []script {
 		{name: "same step, the old one aside", before: aside, run: save(b2), old: b, new: b2},
 		{name: "same step, both there", before: two, run: save(b3), old: b2, new: b3},
 		{name: "prune", before: saves(at(1, "x"), at(2, "y"), a, b), run: prune, old: b, new: b},
+		{name: "prune by policy", before: saves(at(1, "x"), at(2, "y"), a, b), run: policy, old: b, new: b, stays: []*Snapshot{at(1, "x"), a, b}},
+		{name: "in the background", before: saves(at(1, "x"), a), run: background(b, c), old: a, middle: b, new: c, stays: []*Snapshot{at(1, "x")}},
 		{name: "clean leftovers", before: leftovers, run: clean, old: b, new: b},
 		{name: "clean after a replacement", before: two, run: clean, old: b2, new: b2},
 		{name: "a day", before: saves(a), run: day, old: a, middle: b, new: b2},
@@ -122,6 +143,15 @@ func (s script) check(m *memoryFS) error {
 	for _, e := range entries {
 		if _, err := verify(m, e.Dir); err != nil {
 			return fmt.Errorf("%s has a checkpoint's name and is not whole: %w", e.Dir, err)
+		}
+	}
+	for _, want := range s.stays {
+		loaded, err := Load(m, join(root, folderName(want.Step)))
+		if err == nil {
+			err = same(loaded, *want)
+		}
+		if err != nil {
+			return fmt.Errorf("the checkpoint of step %d is lost: %w", want.Step, err)
 		}
 	}
 	if dir == "" {
@@ -205,6 +235,7 @@ func (s script) prepare(t *testing.T) *memoryFS {
 
 // TestEveryOperationFails fails operation i, for every i, in four ways, and looks at what the same process and the next one find.
 func TestEveryOperationFails(t *testing.T) {
+	faults := 0
 	for _, s := range scripts() {
 		t.Run(s.name, func(t *testing.T) {
 			prepared := s.prepare(t)
@@ -214,6 +245,7 @@ func TestEveryOperationFails(t *testing.T) {
 					m := prepared.clone()
 					m.arm(kind, i)
 					_ = s.run(m)
+					faults++
 					m.arm(noFault, 0)
 					if err := s.check(m); err != nil {
 						t.Fatalf("fault %d at operation %d of %d: %v", kind, i, n, err)
@@ -225,6 +257,7 @@ func TestEveryOperationFails(t *testing.T) {
 			}
 		})
 	}
+	t.Logf("%d failures of a file operation", faults)
 }
 
 // TestSaveReportsFaults wants an error whenever a checkpoint could not be made durable.
@@ -247,6 +280,7 @@ func TestSaveReportsFaults(t *testing.T) {
 
 // TestPowerCut cuts the power at operation i, for every i.
 func TestPowerCut(t *testing.T) {
+	cuts := 0
 	for _, s := range scripts() {
 		t.Run(s.name, func(t *testing.T) {
 			prepared := s.prepare(t)
@@ -257,6 +291,7 @@ func TestPowerCut(t *testing.T) {
 					m.arm(failEver, i)
 					err := s.run(m)
 					m.powerCut(seed)
+					cuts++
 					if err := s.check(m); err != nil {
 						t.Fatalf("power cut at operation %d of %d, seed %d: %v", i, n, seed, err)
 					}
@@ -270,6 +305,7 @@ func TestPowerCut(t *testing.T) {
 			}
 		})
 	}
+	t.Logf("%d cuts of the power", cuts)
 }
 
 // only wants the latest to be this snapshot.
