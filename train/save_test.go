@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -35,12 +36,12 @@ func TestBackgroundFailureSurfaces(t *testing.T) {
 		fails func(path string) bool
 		saved bool
 	}{
-		{"for a moment", func(path string) bool { return strings.Contains(path, "step-00000004") }, true},
+		{"for a moment", func(path string) bool { return strings.Contains(path, "step-00000200") }, true},
 		{"for good", func(string) bool { return true }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := tinyJob(t)
-			j.Train.Steps, j.Checkpoint.KeepBest = 1000, 0
+			j.Train.Steps, j.Checkpoint.Every, j.Checkpoint.KeepBest, j.Train.Inspect.Every = 1000, 200, 0, 0
 			j.Train.Eval.Every, j.Train.Sample.Every = 0, 0
 			var failed atomic.Bool
 			withFS(t, func(op, path string) error {
@@ -53,10 +54,10 @@ func TestBackgroundFailureSurfaces(t *testing.T) {
 			be := cpu.New(1)
 			defer be.Close()
 			o, err := Run(context.Background(), be, j)
-			if !errors.Is(err, errDisk) || !failed.Load() || !strings.Contains(err.Error(), "step-00000004: not saved") {
+			if !errors.Is(err, errDisk) || !failed.Load() || !strings.Contains(err.Error(), "step-00000200: not saved") {
 				t.Fatalf("%+v, %v", o, err)
 			}
-			if o.Step < 4 || o.Step > 8 { // the save of step 8 would wait for that of step 4
+			if o.Step < 200 || o.Step >= 400 { // the save of step 400 would wait for that of step 200
 				t.Errorf("the run went on to step %d", o.Step)
 			}
 			dir, _, findErr := checkpoint.Latest(checkpoint.OS, checkpointRoot(j.Dir))
@@ -84,6 +85,33 @@ func TestLastSaveFails(t *testing.T) {
 		if !errors.Is(err, errDisk) || findErr != nil || !strings.HasSuffix(dir, "step-00000013") {
 			t.Errorf("%s: saved %q, %v, %v", background, dir, err, findErr)
 		}
+	}
+}
+
+// TestMeasurementsFirst wants no checkpoint where the measurements up to it cannot be made durable.
+func TestMeasurementsFirst(t *testing.T) {
+	be := cpu.New(1)
+	defer be.Close()
+	l := &loop{Job: tinyJob(t), be: be}
+	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := l.prepare()
+	if err == nil {
+		err = l.step(context.Background())
+	}
+	if err == nil {
+		err = l.metrics.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(l.save(), l.settle())
+	if dir, _, findErr := checkpoint.Latest(checkpoint.OS, checkpointRoot(l.Dir)); !errors.Is(err, os.ErrClosed) || dir != "" || findErr != nil {
+		t.Errorf("saved %q, %v, %v", dir, err, findErr)
+	}
+	if err := l.close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -44,6 +44,9 @@ const (
 	TokenizerFile = "tokenizer.json"
 )
 
+// StateFile is the name of a checkpoint's [State].
+const StateFile = "state.json"
+
 // SourceOf serves tensors by name.
 func SourceOf(tensors []safetensors.Tensor) model.Source {
 	byName := make(map[string]safetensors.Tensor, len(tensors))
@@ -64,7 +67,7 @@ func SourceOf(tensors []safetensors.Tensor) model.Source {
 func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) {
 	var state State
 	if err := json.Unmarshal(c.State, &state); err != nil {
-		return state, fmt.Errorf("checkpoint %s: state.json: %w", c.Dir, err)
+		return state, fmt.Errorf("checkpoint %s: %s: %w", c.Dir, StateFile, err)
 	}
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
 		return state, fmt.Errorf("checkpoint %s: state.json is of step %d, the checkpoint of step %d", c.Dir, state.Step, c.Step)

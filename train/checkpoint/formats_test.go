@@ -117,3 +117,22 @@ func TestChangedWhileSaved(t *testing.T) {
 		t.Errorf("latest %s, refused %v, error %v", latest, refused, err)
 	}
 }
+
+// TestOtherTensors seals a manifest that names a tensor which the file has under another name.
+func TestOtherTensors(t *testing.T) {
+	m := newMemoryFS()
+	savesAll(t, m, snapshot(2, "b"))
+	dir := join(root, folderName(2))
+	file := m.find(dir).entries[manifestFile]
+	sealed, err := decodeManifest(file.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed.Files[0].Tensors[1].Name = "bias"
+	if file.data, err = sealed.encode(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(m, dir); err == nil || !strings.Contains(err.Error(), "model.safetensors: holds other tensors than the manifest names") {
+		t.Errorf("loaded, %v", err)
+	}
+}
