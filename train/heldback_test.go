@@ -242,3 +242,46 @@ func TestReplayed(t *testing.T) {
 		}
 	}
 }
+
+// TestProven wants a state to be copied only once the gradient of a later step has shown it to be good.
+func TestProven(t *testing.T) {
+	w, s, step := heldRun(t)
+	defer s.Free()
+	step()
+	c := Guard{Policy: GuardRewind, Sigma: 6, Window: 4, Every: 3}
+	l := &loop{weights: w, stepper: s}
+	l.Train.Guard = c
+	l.state.Guard = feed(c, 1, 3, 1, 3)
+	var err error
+	if l.good, err = newHeld(w, s); err != nil {
+		t.Fatal(err)
+	}
+	defer l.good.Free()
+	if err := l.keepGood(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		step int64
+		r    Result
+		good int64
+	}{
+		{3, Result{math.NaN(), 1, math.NaN()}, 0}, // step 4 is held back
+		{4, Result{4.5, 1, 1}, 0},                 // no spike, and yet more than two deviations above the mean
+		{5, Result{3.5, 1, 1}, 5},
+		{7, Result{}, 5}, // none is due
+		{8, Result{1, 1, 1}, 8},
+	} {
+		l.state.Step = test.step
+		l.limit()
+		if due := s.between != nil; due != (test.r != Result{}) {
+			t.Errorf("step %d: a copy is due: %v", test.step+1, due)
+		} else if due {
+			if err := s.between(test.r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := l.state.Guard.Good.Step; got != test.good {
+			t.Errorf("step %d: the good state is of step %d, wants %d", test.step+1, got, test.good)
+		}
+	}
+}
