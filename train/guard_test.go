@@ -31,7 +31,8 @@ func TestGuardLimits(t *testing.T) {
 	}{
 		{[]float64{1}, math.MaxFloat32, math.MaxFloat32},
 		{[]float64{1, 3}, 2 + 3*1, 1 + 3*0.5},
-		{[]float64{99, 98, 1, 3, 1, 3}, 5, 2.5},          // the oldest two are out of the window
+		{[]float64{99, 98, 1, 3, 1, 3}, 5, 2.5}, // the oldest two are out of the window
+		{[]float64{99, 1, 3, 1, 3}, 5, 2.5},
 		{[]float64{2, 2, 2, 2}, 2 + 3*0.02, 1 + 3*0.1},   // all alike: 1 % of the mean loss, 10 % of the mean norm
 		{[]float64{0, 0, 0}, 0, 0},                       // as of batches without targets
 		{[]float64{1e38, 3e38}, math.MaxFloat32, 2.5e38}, // no more than there are numbers
