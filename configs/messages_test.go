@@ -184,7 +184,7 @@ func TestValues(t *testing.T) {
 		"model: &m {norm: *m}":                      "model.norm.norm: unknown key (did you mean model.norm?)",
 		`"model\n": 1`:                              `"model\n": unknown key (did you mean model?)`,
 		"model:":                                    "model: has no value (give one, or leave the key out for its default)",
-		"train: {kind: a}":                          "train.kind: unknown key (allowed: steps, batch, accumulate, optimizer, schedule, clip, eval, sample, inspect, log)",
+		"train: {kind: a}":                          "train.kind: unknown key (allowed: steps, batch, accumulate, optimizer, schedule, clip, guard, eval, sample, inspect, log)",
 		"model: {kv-heads: 2}":                      "model.kv-heads: unknown key (did you mean model.kv_heads?)",
 		"optimizer: {lr: 1}":                        "optimizer: unknown key (did you mean train.optimizer?)",
 		strings.Repeat("x", 200) + ": 1":            strings.Repeat("x", 100) + "…: unknown key (allowed: name, seed, init_from, data, model, train, checkpoint, device, precision, kernels, workers)",

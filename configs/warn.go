@@ -7,6 +7,7 @@ import (
 
 	"prenorm/configs/problem"
 	"prenorm/model/block"
+	"prenorm/train"
 )
 
 // Warnings returns what is allowed and yet probably not meant, in the form of [Problem.String].
@@ -113,6 +114,9 @@ func (l *Loaded) warnUnused(w *problem.List) {
 		{"train.optimizer.momentum", r.Train.Optimizer.Kind != "sgd", "optimizer kind " + r.Train.Optimizer.Kind},
 		{"train.schedule.decay", r.Train.Schedule.Kind != "wsd", "schedule kind " + r.Train.Schedule.Kind},
 		{"model.norm.momentum", r.Model.Norm.Kind != "batchnorm", "norm kind " + r.Model.Norm.Kind},
+		{"train.guard.factor", r.Train.Guard.Policy != train.GuardRewind, "guard policy " + r.Train.Guard.Policy},
+		{"train.guard.every", r.Train.Guard.Policy != train.GuardRewind, "guard policy " + r.Train.Guard.Policy},
+		{"train.guard.limit", r.Train.Guard.Policy == train.GuardStop, "guard policy stop"},
 		{"checkpoint.keep_best", r.Checkpoint.Keep == 0, "checkpoint.keep 0: all are kept"},
 		{"checkpoint.keep_every", r.Checkpoint.Keep == 0, "checkpoint.keep 0: all are kept"},
 		{"train.schedule.min", r.Train.Schedule.Kind == "constant", "schedule kind constant"},

@@ -9,6 +9,7 @@ type Config struct {
 	Optimizer  Optimizer `yaml:"optimizer"`
 	Schedule   Schedule  `yaml:"schedule"`
 	Clip       float64   `yaml:"clip"` // largest global gradient norm, 0 = no clipping
+	Guard      Guard     `yaml:"guard"`
 	Eval       Eval      `yaml:"eval"`
 	Sample     Sample    `yaml:"sample"`
 	Inspect    Every     `yaml:"inspect"`
@@ -32,6 +33,25 @@ type Schedule struct {
 	Min    float64 `yaml:"min"`    // the last rate as a share of lr
 	Decay  float64 `yaml:"decay"`  // wsd: the share of steps, at the end, that the rate falls in
 }
+
+// Guard says what happens to a step whose loss or gradient is not finite, or a spike: a z-score above sigma within a window of steps, as in
+// OLMo's and Levanter's step skipping, whose window and sigma are 128 and 6. Such a step is never applied.
+type Guard struct {
+	Policy  string  `yaml:"policy"`  // stop | skip | rewind
+	Sigma   float64 `yaml:"sigma"`   // standard deviations above the window's mean that make a spike, 0 = none
+	Window  int     `yaml:"window"`  // steps
+	Limit   int     `yaml:"limit"`   // steps that may be skipped or rewound within a window
+	Factor  float64 `yaml:"factor"`  // rewind: what the learning rate is multiplied by
+	Every   int     `yaml:"every"`   // rewind: steps between copies of the state
+	Bundles int     `yaml:"bundles"` // bundles that a run's folder may hold, 0 = none is written
+}
+
+// Policies of a guard.
+const (
+	GuardStop   = "stop"
+	GuardSkip   = "skip"
+	GuardRewind = "rewind"
+)
 
 // Every is an interval in steps, 0 = never.
 type Every struct {
@@ -77,6 +97,7 @@ func Default() Config {
 		Optimizer: Optimizer{Kind: "adamw", LR: 1e-3, Betas: []float64{0.9, 0.95}, Eps: 1e-8, WeightDecay: 0.1},
 		Schedule:  Schedule{Kind: "cosine", Warmup: -1, Min: 0.1, Decay: 0.2},
 		Clip:      1,
+		Guard:     Guard{Policy: GuardStop, Window: 128, Limit: 4, Factor: 0.5, Every: 50, Bundles: 2},
 		Eval:      Eval{Every: 250},
 		Sample:    Sample{Every: 0, Tokens: 64, Temperature: 0.8, TopK: 50},
 		Inspect:   Every{Every: 50},

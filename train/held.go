@@ -99,6 +99,7 @@ func (h *held) hold(state State) error {
 			return fmt.Errorf("read %s: %w", t.name, err)
 		}
 	}
+	state.Guard = state.Guard.clone()
 	h.state, h.full = state, true
 	return nil
 }

@@ -89,6 +89,7 @@ type loop struct {
 	progress  *metrics.Progress
 	state     State
 	held      *held // of the state last saved, and before that of the first; nil where training waits for saving
+	good      *held // what the guard goes back to; nil where it does not
 	saver     *checkpoint.Saver
 	files     map[string][]byte
 	newest    string    // folder of the newest checkpoint
@@ -164,7 +165,7 @@ func (l *loop) close() error {
 			err = errors.Join(err, c.Close())
 		}
 	}
-	for _, f := range []interface{ Free() error }{l.generator, l.evaluator, l.stepper, l.weights, l.held} {
+	for _, f := range []interface{ Free() error }{l.generator, l.evaluator, l.stepper, l.weights, l.held, l.good} {
 		if !isNil(f) {
 			err = errors.Join(err, f.Free())
 		}

@@ -2,9 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math"
 	"time"
 
 	"prenorm/train/metrics"
@@ -19,26 +16,21 @@ func (l *loop) step(ctx context.Context) error {
 	if err := l.read(); err != nil {
 		return err
 	}
-	lr := l.rate(step) * l.Train.Optimizer.LR
+	lr := l.rate(step) * l.state.Guard.rate(step, l.Train.Guard.Window) * l.Train.Optimizer.LR
+	limits := l.limit()
 	end := l.span("step")
 	r, seen, err := l.update(ctx, step, lr)
 	end()
 	if err != nil {
 		return err
 	}
-	if !r.Finite() {
-		return errors.Join(l.notFinite(step, lr, r), l.save())
+	if r.Applied() {
+		err = l.applied(step, lr, r, seen)
+	} else {
+		err = l.heldBack(ctx, attempted{step, lr, limits, r})
 	}
-	l.state.Step = step
-	l.state.Cursor = l.batches.Cursor()
-	l.state.Tokens += int64(targets(l.micros))
-	if err := l.report(step, lr, r); err != nil {
+	if err != nil {
 		return err
-	}
-	if seen != nil {
-		if err := l.metrics.Write(*seen); err != nil {
-			return err
-		}
 	}
 	if l.due(l.Checkpoint.Every, step) || l.late() {
 		if err := l.save(); err != nil {
@@ -46,6 +38,23 @@ func (l *loop) step(ctx context.Context) error {
 		}
 	}
 	return l.observe(ctx, step)
+}
+
+// applied counts and records an update.
+func (l *loop) applied(step int64, lr float64, r Result, seen *metrics.Inspect) error {
+	l.count(r)
+	l.advance(step)
+	l.state.Tokens += int64(targets(l.micros))
+	if err := l.report(step, lr, r); err != nil || seen == nil {
+		return err
+	}
+	return l.metrics.Write(*seen)
+}
+
+// advance goes past a step and its batch.
+func (l *loop) advance(step int64) {
+	l.state.Step = step
+	l.state.Cursor = l.batches.Cursor()
 }
 
 // update runs one update, and looks at it where its number asks for that: at the first, the last, and the interval.
@@ -73,17 +82,6 @@ func (l *loop) read() error {
 // due says whether something of an interval falls on a step; everything falls on the last.
 func (l *loop) due(every int, step int64) bool {
 	return step == int64(l.Train.Steps) || every > 0 && step%int64(every) == 0
-}
-
-// notFinite explains a loss or gradient that is no number. Nothing was updated in that step.
-func (l *loop) notFinite(step int64, lr float64, r Result) error {
-	what := fmt.Sprintf("the loss is %v", r.Loss)
-	if !math.IsNaN(r.Loss) && !math.IsInf(r.Loss, 0) {
-		what = fmt.Sprintf("the gradient norm is %v", r.GradNorm)
-	}
-	return fmt.Errorf("step %d: %s at learning rate %.3g: the update was not applied and the state before it is saved. "+
-		"Lower train.optimizer.lr, lengthen train.schedule.warmup, or set train.clip, then go on with the changed key given by --set. "+
-		"Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", step, what, lr)
 }
 
 // observe evaluates and samples where the step's number asks for it.

@@ -124,6 +124,9 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 	if err := l.start(from, loader); err != nil {
 		return err
 	}
+	if err := l.startGuard(from); err != nil {
+		return err
+	}
 	l.batches = batch.Prefetch(loader, prefetchDepth)
 	return nil
 }

@@ -87,7 +87,11 @@ func (l *loop) saveKeeping(best []Scored) error {
 	if err := h.hold(l.state); err != nil {
 		return err
 	}
-	l.saver.Begin(h.snapshot(l.files), l.Checkpoint.Kept(best), l.metrics.Sync)
+	files, err := l.checkpointFiles()
+	if err != nil {
+		return err
+	}
+	l.saver.Begin(h.snapshot(files), l.Checkpoint.Kept(best), l.metrics.Sync)
 	l.saved, l.copied = l.state.Step, time.Now()
 	if h == l.held {
 		return nil

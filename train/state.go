@@ -21,6 +21,8 @@ type State struct {
 	Data   Fingerprints `json:"data"`
 	// Products is who multiplied matrices in the last updates, as [kernels.Multiplier] says; "" for a backend with one way to.
 	Products string `json:"products,omitempty"`
+	// Guard is nil in a run that has only ever stopped at what is not finite.
+	Guard *GuardState `json:"guard,omitempty"`
 	// Best are the checkpoints to be kept for their validation loss, best first, up to the last validation before this step's own.
 	Best []Scored `json:"best,omitempty"`
 }
@@ -69,6 +71,9 @@ func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) 
 	}
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
 		return state, fmt.Errorf("checkpoint %s: state.json is of step %d, the checkpoint of step %d", c.Dir, state.Step, c.Step)
+	}
+	if err := state.Guard.check(state.Step); err != nil {
+		return state, fmt.Errorf("checkpoint %s: state.json: %w", c.Dir, err)
 	}
 	if err := fit(w.All(), c.Weights); err != nil {
 		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)

@@ -76,7 +76,7 @@ func (c *claim) undo(cmd *cobra.Command) error {
 
 // runNames are what a run leaves in its folder, in the order in which it is set aside. Checkpoints go last, and come back first: where they
 // are, there is the run.
-var runNames = []string{train.MetricsFile, train.ConfigFile, train.CheckpointFolder}
+var runNames = []string{train.MetricsFile, train.ConfigFile, train.BundleFolder, train.CheckpointFolder}
 
 // bringBack moves the run that was set aside back, in place of what a start without a checkpoint left.
 func (c *claim) bringBack(cmd *cobra.Command) error {

@@ -127,7 +127,7 @@ const (
 func freedomOf(key string) freedom {
 	under := func(section string) bool { return strings.HasPrefix(key, section+".") }
 	switch {
-	case under("checkpoint"), under("train.log"), under("train.inspect"), slices.Contains([]string{"name", "device", "kernels.matmul", "workers", "data.cache"}, key):
+	case under("checkpoint"), under("train.log"), under("train.inspect"), slices.Contains([]string{"train.guard.bundles", "name", "device", "kernels.matmul", "workers", "data.cache"}, key):
 		return free
 	case under("train"), slices.Contains([]string{"data.train", "data.val.files", "precision"}, key):
 		return explicit

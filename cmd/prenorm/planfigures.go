@@ -55,6 +55,8 @@ type memory struct {
 	Total      int64  `json:"total"`
 	Saving     int64  `json:"saving"`     // the copy of the state on the host, from which checkpoints are written
 	Background bool   `json:"background"` // the copy is held throughout, and checkpoints are written while training goes on
+	Rewind     int64  `json:"rewind"`     // the copy on the host that train.guard goes back to, 0 for none; a checkpoint is larger by as much
+	Bundle     int64  `json:"bundle"`     // on disk, of a step that is held back, but for the text and a few kilobytes
 }
 
 type tokens struct {
@@ -160,15 +162,27 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	p.Memory.Train += int64(train.StepBytes + norm)
 	p.Memory.Moments = slab * int64(len(moments))
 	p.Memory.Saving = train.HeldBytes(p.table, p.buffers, len(moments))
+	p.Memory.planGuard(run, p.Memory.Saving)
 	p.Memory.Optimizer = fmt.Sprintf("%s's %s", o.Kind, strings.Join(moments, " and "))
 	return nil
 }
 
+// planGuard counts what a guard takes, on top of Total, of a run whose state takes so many bytes. A batch is two numbers a token.
+func (m *memory) planGuard(run configs.Run, state int64) {
+	t := run.Train
+	if t.Guard.Policy == train.GuardRewind {
+		m.Rewind = state
+	}
+	if t.Guard.Bundles > 0 {
+		m.Bundle = state + int64(2*kernels.I32.Size())*int64(t.Batch)*int64(run.Model.Context)*int64(max(t.Accumulate, 1))
+	}
+}
+
 // planSaving says how the copy of the state is used that checkpoints are written from. Where training waits, state on the host needs none.
 func (m *memory) planSaving(c train.Checkpoint, host bool) {
-	taken := int64(0)
+	taken := m.Rewind
 	if host {
-		taken = m.Total
+		taken += m.Total
 	}
 	m.Background, _ = c.InBackground(m.Saving, taken)
 	if !m.Background && host {

@@ -88,9 +88,12 @@ func bindGlobalNorm(b *Backend, _ kernels.GlobalNorm, a kernels.Args, partial []
 }
 
 func bindClipFactor(_ *Backend, c kernels.ClipFactor, a kernels.Args) kernels.Launch {
-	norm, factor := a.In[0].F32(), a.Out[0].F32()
+	norm, loss, limits, factor := a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.Out[0].F32()
 	return func() error {
 		factor[0] = clipFactor(c.Max, float64(norm[0]))
+		if l := loss[0]; l-l != 0 || l > limits[0] || norm[0] > limits[1] {
+			factor[0] = float32(math.NaN())
+		}
 		return nil
 	}
 }

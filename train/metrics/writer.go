@@ -114,6 +114,9 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 				w.seconds = t.Seconds
 				holes.see(at)
 			}
+			if kind == KindGuard {
+				holes.held(at)
+			}
 			keep = offset + int64(len(line)) + 1
 		}
 		previous = at
