@@ -82,7 +82,6 @@ var outside = map[string]string{
 	"gorgonia.org/cu/...":                    "kernels/cuda",
 	"go.yaml.in/yaml/v3":                     "configs",
 	"github.com/agnivade/levenshtein":        "configs/problem data/token",
-	"github.com/edsrzf/mmap-go":              "data/shard",
 	"github.com/tiktoken-go/tokenizer/codec": "data/token",
 	"github.com/gofrs/flock":                 "train/checkpoint",
 	"github.com/schollz/progressbar/v3":      "train/metrics",
