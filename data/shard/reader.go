@@ -26,7 +26,10 @@ type Reader struct {
 const remedy = "delete the file, it is made anew from the text"
 
 // Open opens a shard and checks all of it: header, size, checksums, and that every id lies inside the vocabulary.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return OpenUnless(path, func() error { return nil }) }
+
+// OpenUnless is [Open] that asks stop again and again while it checks, and gives up with its error.
+func OpenUnless(path string, stop func() error) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("token shard: %w", err)
@@ -39,7 +42,7 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		err = fmt.Errorf("token shard %s: %w", path, err)
 	} else {
-		r, err = open(path, f, info.Size())
+		r, err = open(path, f, info.Size(), stop)
 	}
 	if err != nil {
 		f.Close()
@@ -51,11 +54,11 @@ func Open(path string) (*Reader, error) {
 
 // FromBytes reads a shard that is already in memory, with the checks of [Open]. name stands for it in messages. data must not change.
 func FromBytes(name string, data []byte) (*Reader, error) {
-	return open(name, bytes.NewReader(data), int64(len(data)))
+	return open(name, bytes.NewReader(data), int64(len(data)), func() error { return nil })
 }
 
 // open checks a shard of size bytes.
-func open(name string, file io.ReaderAt, size int64) (*Reader, error) {
+func open(name string, file io.ReaderAt, size int64, stop func() error) (*Reader, error) {
 	start := make([]byte, max(0, min(headerSize, size)))
 	_, err := io.ReadFull(io.NewSectionReader(file, 0, size), start)
 	var h header
@@ -63,7 +66,10 @@ func open(name string, file io.ReaderAt, size int64) (*Reader, error) {
 		h, err = parse(start, size)
 	}
 	if err == nil {
-		err = verify(h, io.NewSectionReader(file, headerSize, size-headerSize))
+		err = verify(h, io.NewSectionReader(file, headerSize, size-headerSize), stop)
+	}
+	if stopped := stop(); stopped != nil {
+		return nil, stopped
 	}
 	if err != nil {
 		return nil, fmt.Errorf("token shard %s: %w: %s", name, err, remedy)
@@ -75,7 +81,7 @@ func open(name string, file io.ReaderAt, size int64) (*Reader, error) {
 const verifyBlock = 1 << 16
 
 // verify checks the payload's checksum and ids.
-func verify(h header, payload *io.SectionReader) error {
+func verify(h header, payload *io.SectionReader, stop func() error) error {
 	var sum uint32
 	var bad error
 	buffer := make([]byte, min(verifyBlock, payload.Size()))
@@ -83,6 +89,9 @@ func verify(h header, payload *io.SectionReader) error {
 		block := buffer[:min(verifyBlock, payload.Size()-at)]
 		if _, err := io.ReadFull(payload, block); err != nil {
 			return fmt.Errorf("byte %d: %w", headerSize+at, err)
+		}
+		if err := stop(); err != nil {
+			return err
 		}
 		sum = crc32.Update(sum, castagnoli, block)
 		if bad == nil {
