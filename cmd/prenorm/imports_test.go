@@ -90,6 +90,7 @@ var outside = map[string]string{
 	"golang.org/x/term":                      "cmd/prenorm train/metrics",
 	"golang.org/x/sys/cpu":                   "cmd/prenorm kernels/cpu",
 	"golang.org/x/sys/unix":                  "kernels",
+	"golang.org/x/sys/windows":               "data/shard",
 }
 
 // rows is where to add what is missing.
