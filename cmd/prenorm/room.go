@@ -12,6 +12,12 @@ import (
 	"prenorm/train/metrics"
 )
 
+// What the machine says of itself; tests put other machines in their place.
+var (
+	availableMemory = kernels.AvailableMemory
+	freeSpace       = shard.FreeSpace
+)
+
 // room holds what a run takes against what the machine has.
 type room struct {
 	be     kernels.Backend
@@ -44,10 +50,12 @@ func (r *room) lacks(needs train.Room) (l problem.List) {
 	if needs.Vocab > 1 {
 		run := r.run
 		run.Model.Vocab = needs.Vocab
-		if p, err := planOf(r.be, run); err == nil { // an error comes again, with its place, when the run makes the same programs
-			r.plan = p
-			r.measureMemory(needs.Held, &l)
+		var err error
+		if r.plan, err = planOf(r.be, run); err != nil {
+			l.Addf("model", "it cannot be planned: %v", err)
+			return l
 		}
+		r.measureMemory(needs.Held, &l)
 	}
 	r.measureDisk(needs, &l)
 	return l
@@ -56,7 +64,7 @@ func (r *room) lacks(needs train.Room) (l problem.List) {
 // measureMemory holds memory against what is free. held is given back before the run takes the most.
 func (r *room) measureMemory(held int64, l *problem.List) {
 	m := r.plan.Memory
-	r.host, r.device, r.hostFree = m.Total+m.Saving, 0, int64(min(kernels.AvailableMemory(), 1<<62))
+	r.host, r.device, r.hostFree = m.Total+m.Saving, 0, int64(min(availableMemory(), 1<<62))
 	if d, ok := r.be.(kernels.Limited); ok {
 		r.host, r.device = m.Saving, m.Total
 		if free, err := d.FreeMemory(); err == nil {
@@ -110,7 +118,7 @@ func (r *room) measureDisk(needs train.Room, l *problem.List) {
 		r.checkpoints = r.run.Checkpoint.More(needs.Step, int64(r.run.Train.Steps), int64(len(there)))
 		r.disk = r.checkpoints * (r.plan.Memory.Saving + checkpointExtra)
 	}
-	free, known := shard.FreeSpace(r.dir)
+	free, known := freeSpace(r.dir)
 	if r.diskFree = free; !known {
 		r.diskFree = -1
 		return
@@ -121,7 +129,7 @@ func (r *room) measureDisk(needs train.Room, l *problem.List) {
 	}
 	left := free - r.disk
 	if r.run.Data.Cache != "" { // it may be on another disk
-		if left, known = shard.FreeSpace(cache); !known {
+		if left, known = freeSpace(cache); !known {
 			return
 		}
 	}
