@@ -21,8 +21,9 @@ const module = "prenorm"
 var packages = map[string]string{
 	"cmd/prenorm": "configs/... data/... kernels/... model/... train/...",
 
-	"configs":         "configs/problem data kernels model model/block train",
-	"configs/problem": "",
+	"configs":                     "configs/problem data kernels model model/block train",
+	"configs/problem":             "",
+	"configs/problem/problemtest": "",
 
 	"data":         "configs/problem data/token",
 	"data/corpus":  "configs/problem data",
