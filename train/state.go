@@ -93,14 +93,23 @@ func SourceOf(tensors []safetensors.Tensor) model.Source {
 	}
 }
 
-// restore brings weights, moments and state back from a checkpoint.
-func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) {
+// stateOf reads the state of a checkpoint.
+func stateOf(c *checkpoint.Loaded) (State, error) {
 	var state State
 	if err := json.Unmarshal(c.State, &state); err != nil {
 		return state, fmt.Errorf("checkpoint %s: state.json: %w", c.Dir, err)
 	}
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
-		return state, fmt.Errorf("checkpoint %s: state.json is of step %d, the checkpoint of step %d", c.Dir, state.Step, c.Step)
+		return state, fmt.Errorf("checkpoint %s: state.json: is of step %d with %d tokens, the checkpoint of step %d", c.Dir, state.Step, state.Tokens, c.Step)
+	}
+	return state, nil
+}
+
+// restore brings weights, moments and state back from a checkpoint.
+func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) {
+	state, err := stateOf(c)
+	if err != nil {
+		return state, err
 	}
 	if err := fit(w.All(), c.Weights); err != nil {
 		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)

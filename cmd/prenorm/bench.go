@@ -88,9 +88,14 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--compare: %w", err)}
 	}
-	old = &bench.Report{}
+	return reportOf(f.compare, text)
+}
+
+// reportOf reads what an earlier bench --json wrote.
+func reportOf(name string, text []byte) (*bench.Report, error) {
+	old := &bench.Report{}
 	if err := json.Unmarshal(text, old); err != nil || !(old.Ceilings.Copy > 0) {
-		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", f.compare)}
+		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", name)}
 	}
 	return old, nil
 }
