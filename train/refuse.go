@@ -1,7 +1,6 @@
 package train
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -172,11 +171,16 @@ func (l *loop) checkStart(r *Refused) error {
 	return nil
 }
 
-// dataError gives an error of the text, which begins with the key at fault where there is one, the form of a problem.
+// dataError gives an error of the text, which begins with the key at fault where there is one, the form of a problem. Without a key, and without
+// other problems, it stays as it is: what is in a file is the fault of no key.
 func (r *Refused) dataError(err error) error {
 	key, _, found := strings.Cut(err.Error(), ": ")
 	if !found || !strings.HasPrefix(key, "data.") {
-		return errors.Join(r.err(), err)
+		if len(r.Problems) == 0 {
+			return err
+		}
+		r.add("data.train", err)
+		return r
 	}
 	r.Problems.Addf(key, "%s", strings.TrimPrefix(err.Error(), key+": "))
 	r.causes = append(r.causes, err)
