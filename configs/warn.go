@@ -23,6 +23,7 @@ func (l *Loaded) Warnings() []string {
 			"comes after it, and losses there are not those of evaluation and sampling, which use running averages")
 	}
 	l.warnPlacement(&w)
+	l.warnTokens(&w)
 	if warmup, steps := l.Run.Train.Schedule.Warmup, l.Run.Train.Steps; 2*warmup > steps {
 		w.Addf("train.schedule.warmup", "%d is more than half of the run's %d steps", warmup, steps)
 	}

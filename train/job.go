@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"prenorm/configs/problem"
 	"prenorm/data"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
@@ -38,13 +39,17 @@ type Job struct {
 	Stdin   io.Reader     // for data "-"
 	Out     io.Writer     // progress
 	Profile io.Writer     // where a trace of a few steps goes; nil = none
+
+	// Room says what the machine has too little of for the run, by full key; nil = it is not asked. It is asked once or twice, before
+	// anything large is made.
+	Room func(Room) problem.List
 }
 
 // Outcome is how a run ended.
 type Outcome struct {
 	Step       int64  // updates done
 	Steps      int64  // updates wanted
-	Checkpoint string // folder of the newest checkpoint
+	Checkpoint string // folder of the newest checkpoint; "" = the run was stopped before there was one
 	Stopped    string // why it ended before Steps; "" = it did not
 }
 
@@ -105,7 +110,10 @@ type loop struct {
 }
 
 func (l *loop) run(ctx context.Context) (Outcome, error) {
-	if err := l.prepare(); err != nil {
+	if err := l.prepare(ctx); err != nil {
+		if stopped := ended(ctx); stopped != nil && errors.Is(err, stopped) {
+			return l.outcome("interrupted"), nil
+		}
 		return Outcome{}, err
 	}
 	defer context.AfterFunc(ctx, l.progress.Interrupt)()

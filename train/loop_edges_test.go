@@ -82,12 +82,12 @@ func TestRefusedBeforeTraining(t *testing.T) {
 	be := cpu.New(1)
 	defer be.Close()
 	for want, change := range map[string]func(*Job){
-		"train.sample.prompt":     func(j *Job) { j.Data.Tokenizer.Kind, j.Train.Sample.Prompt = "char", "λ" },
-		"model.vocab is 255":      func(j *Job) { j.Model.Vocab = 255 },
-		"the validation text has": func(j *Job) { j.Model.Context, j.Data.Val.Fraction = 256, 0.01 },
-		"this machine has":        func(j *Job) { j.Train.Batch, j.Train.Accumulate, j.Model.Width = 1<<16, 1, 1<<12 },
-		"context+1 = 20001":       func(j *Job) { j.Model.Context = 20000 },
-		"init_from":               func(j *Job) { j.InitFrom = filepath.Join(j.Dir, "nothing") },
+		"train.sample.prompt": func(j *Job) { j.Data.Tokenizer.Kind, j.Train.Sample.Prompt = "char", "λ" },
+		"model.vocab: 255 is smaller than the tokenizer's 256 ids": func(j *Job) { j.Model.Vocab = 255 },
+		"the validation text has":                                  func(j *Job) { j.Model.Context, j.Data.Val.Fraction = 256, 0.01 },
+		"this machine has":                                         func(j *Job) { j.Train.Batch, j.Train.Accumulate, j.Model.Width = 1<<16, 1, 1<<12 },
+		"context+1 = 20001":                                        func(j *Job) { j.Model.Context = 20000 },
+		"init_from":                                                func(j *Job) { j.InitFrom = filepath.Join(j.Dir, "nothing") },
 	} {
 		j := tinyJob(t)
 		change(&j)

@@ -96,7 +96,7 @@ func TestMeasurementsFirst(t *testing.T) {
 	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	err := l.prepare()
+	err := l.prepare(context.Background())
 	if err == nil {
 		err = l.step(context.Background())
 	}

@@ -63,14 +63,23 @@ func SourceOf(tensors []safetensors.Tensor) model.Source {
 	}
 }
 
-// restore brings weights, moments and state back from a checkpoint.
-func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) {
+// stateOf reads the state of a checkpoint.
+func stateOf(c *checkpoint.Loaded) (State, error) {
 	var state State
 	if err := json.Unmarshal(c.State, &state); err != nil {
 		return state, fmt.Errorf("checkpoint %s: %s: %w", c.Dir, StateFile, err)
 	}
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
-		return state, fmt.Errorf("checkpoint %s: state.json is of step %d, the checkpoint of step %d", c.Dir, state.Step, c.Step)
+		return state, fmt.Errorf("checkpoint %s: state.json: is of step %d with %d tokens, the checkpoint of step %d", c.Dir, state.Step, state.Tokens, c.Step)
+	}
+	return state, nil
+}
+
+// restore brings weights, moments and state back from a checkpoint.
+func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) {
+	state, err := stateOf(c)
+	if err != nil {
+		return state, err
 	}
 	if err := state.Guard.check(state.Step); err != nil {
 		return state, fmt.Errorf("checkpoint %s: state.json: %w", c.Dir, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -86,13 +87,26 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if f.asJSON {
 		return nil, wrongUsage(cmd, "--json and --compare exclude each other: compare the files that two calls with --json wrote")
 	}
-	text, err := os.ReadFile(f.compare)
+	file, err := os.Open(f.compare)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--compare: %w", err)}
 	}
-	old = &bench.Report{}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxReport))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--compare: %w", err)}
+	}
+	return reportOf(f.compare, text)
+}
+
+// maxReport bounds what is read as a report, in bytes; one has some kilobytes.
+const maxReport = 16 << 20
+
+// reportOf reads what an earlier bench --json wrote.
+func reportOf(name string, text []byte) (*bench.Report, error) {
+	old := &bench.Report{}
 	if err := json.Unmarshal(text, old); err != nil || !(old.Ceilings.Copy > 0) {
-		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", f.compare)}
+		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", name)}
 	}
 	return old, nil
 }

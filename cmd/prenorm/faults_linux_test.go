@@ -48,6 +48,7 @@ func TestFullDisk(t *testing.T) {
 		t.Run(fmt.Sprint(kib, " KiB"), func(t *testing.T) {
 			inTiny(t)
 			uninterrupted(t)
+			withMachine(t, 1<<33, -1) // a start on a disk that is known to be too small is refused
 			smallDisk(t, kib)
 			all := []string{"train", "tiny.yaml", "--out", "disk/run", "--set", "checkpoint={every: 1, keep: 0, background: always}", "--set", "data.cache=cache"}
 			r := command(all...).want(t, exitFailure, "no space left on device")

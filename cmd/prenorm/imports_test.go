@@ -21,8 +21,9 @@ const module = "prenorm"
 var packages = map[string]string{
 	"cmd/prenorm": "configs/... data/... kernels/... model/... train/...",
 
-	"configs":         "configs/problem data kernels model model/block train",
-	"configs/problem": "",
+	"configs":                     "configs/problem data kernels model model/block train",
+	"configs/problem":             "",
+	"configs/problem/problemtest": "",
 
 	"data":         "configs/problem data/token",
 	"data/corpus":  "configs/problem data",
@@ -83,7 +84,6 @@ var outside = map[string]string{
 	"gorgonia.org/cu/...":                    "kernels/cuda",
 	"go.yaml.in/yaml/v3":                     "configs",
 	"github.com/agnivade/levenshtein":        "configs/problem data/token",
-	"github.com/edsrzf/mmap-go":              "data/shard",
 	"github.com/tiktoken-go/tokenizer/codec": "data/token",
 	"github.com/gofrs/flock":                 "train/checkpoint",
 	"github.com/schollz/progressbar/v3":      "train/metrics",
@@ -92,6 +92,7 @@ var outside = map[string]string{
 	"golang.org/x/term":                      "cmd/prenorm train/metrics",
 	"golang.org/x/sys/cpu":                   "cmd/prenorm kernels/cpu",
 	"golang.org/x/sys/unix":                  "kernels",
+	"golang.org/x/sys/windows":               "data/shard",
 }
 
 // rows is where to add what is missing.

@@ -56,6 +56,7 @@ type memory struct {
 	Saving     int64  `json:"saving"`     // the copy of the state on the host, from which checkpoints are written
 	Background bool   `json:"background"` // the copy is held throughout, and checkpoints are written while training goes on
 	Rewind     int64  `json:"rewind"`     // the copy on the host that train.guard goes back to, 0 for none; a checkpoint is larger by as much
+	State      int64  `json:"state"`      // weights, buffers and moments, which a checkpoint holds on disk
 	Bundle     int64  `json:"bundle"`     // on disk, of a step that is held back, but for the text and a few kilobytes
 }
 
@@ -161,20 +162,21 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	}
 	p.Memory.Train += int64(train.StepBytes + norm)
 	p.Memory.Moments = slab * int64(len(moments))
-	p.Memory.Saving = train.HeldBytes(p.table, p.buffers, len(moments))
-	p.Memory.planGuard(run, p.Memory.Saving)
+	p.Memory.State = train.HeldBytes(p.table, p.buffers, len(moments))
+	p.Memory.Saving = p.Memory.State
+	p.Memory.planGuard(run)
 	p.Memory.Optimizer = fmt.Sprintf("%s's %s", o.Kind, strings.Join(moments, " and "))
 	return nil
 }
 
-// planGuard counts what a guard takes, on top of Total, of a run whose state takes so many bytes. A batch is two numbers a token.
-func (m *memory) planGuard(run configs.Run, state int64) {
+// planGuard counts what a guard takes, on top of Total, of a run. A batch is two numbers a token.
+func (m *memory) planGuard(run configs.Run) {
 	t := run.Train
 	if t.Guard.Policy == train.GuardRewind {
-		m.Rewind = state
+		m.Rewind = m.State
 	}
 	if t.Guard.Bundles > 0 {
-		m.Bundle = state + int64(2*kernels.I32.Size())*int64(t.Batch)*int64(run.Model.Context)*int64(max(t.Accumulate, 1))
+		m.Bundle = m.State + int64(2*kernels.I32.Size())*int64(t.Batch)*int64(run.Model.Context)*int64(max(t.Accumulate, 1))
 	}
 }
 

@@ -42,6 +42,9 @@ type Corpus struct {
 	auto  bool      // rule is hash unless that leaves a side empty
 	few   int       // documents that could not be divided by hash; 0 = the rule is as chosen
 	fail  bool      // invalid UTF-8 is an error
+
+	// Stop, where it is not nil, is asked again and again while text is read; an error that it returns ends the reading.
+	Stop func() error
 }
 
 // rule is a way to divide one list of files.
@@ -198,7 +201,7 @@ func (c *Corpus) all() iter.Seq2[Side, result] {
 	return func(yield func(Side, result) bool) {
 		for list := range c.files {
 			for i, f := range c.files[list] {
-				text, err := f.read(c.fail)
+				text, err := f.read(c.fail, c.Stop)
 				if err != nil {
 					yield(Train, result{err: err})
 					return

@@ -23,16 +23,47 @@ type File struct {
 // mark is the byte order mark of UTF-8.
 var mark = []byte("\xEF\xBB\xBF")
 
-// read returns the file's text without a byte order mark.
-func (f File) read(fail bool) ([]byte, error) {
+// read returns the file's text without a byte order mark. stop may be nil.
+func (f File) read(fail bool, stop func() error) ([]byte, error) {
+	if stop == nil {
+		stop = func() error { return nil }
+	}
 	raw := f.text
 	if f.Path != "" {
 		var err error
-		if raw, err = os.ReadFile(f.Path); err != nil {
+		if raw, err = readFile(f.Path, stop); err != nil {
 			return nil, fmt.Errorf("reading text: %w", err)
 		}
 	}
+	if err := stop(); err != nil {
+		return nil, err
+	}
 	return clean(f.Name, raw, fail)
+}
+
+// readPiece is how much is read between two questions whether to stop.
+const readPiece = 4 << 20
+
+// readFile is [os.ReadFile] that asks stop between pieces.
+func readFile(path string, stop func() error) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var text bytes.Buffer
+	if info, err := file.Stat(); err == nil && int64(int(info.Size())) == info.Size() {
+		text.Grow(int(info.Size()) + bytes.MinRead) // so that the end is found without more memory
+	}
+	for {
+		if err := stop(); err != nil {
+			return nil, err
+		}
+		n, err := text.ReadFrom(io.LimitReader(file, readPiece))
+		if err != nil || n < readPiece {
+			return text.Bytes(), err
+		}
+	}
 }
 
 // clean strips the byte order mark and deals with bytes that are not UTF-8: an error, or U+FFFD for each run of them.

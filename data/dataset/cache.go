@@ -227,7 +227,11 @@ func (b *builder) newTokenizer(settings token.Config, prefix string) (token.Toke
 			}
 		}
 	}
-	t, err := token.New(settings, texts, b.progress("training tokenizer"))
+	report := b.progress("training tokenizer")
+	t, err := token.New(settings, texts, func(done, total int64) error {
+		report(done, total)
+		return b.opt.Stop()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +247,10 @@ func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*s
 	meta := shard.Meta{Vocab: t.Vocab(), Tokenizer: print, Source: b.sums[side].Fingerprint}
 	name := [...]string{corpus.Train: "train-", corpus.Val: "val-"}[side] + key("tokens", shard.Version, meta) + ".tokens"
 	path := filepath.Join(b.dir, name)
-	r, err := shard.Open(path)
+	r, err := shard.OpenUnless(path, b.opt.Stop)
+	if stopped := b.opt.Stop(); err != nil && stopped != nil {
+		return nil, stopped
+	}
 	if err == nil {
 		if r.Meta() == meta {
 			return r, nil
@@ -257,7 +264,7 @@ func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*s
 	if err := b.writeShard(path, meta, side, t); err != nil {
 		return nil, err
 	}
-	return shard.Open(path)
+	return shard.OpenUnless(path, b.opt.Stop)
 }
 
 // writeShard encodes one side.
@@ -268,7 +275,13 @@ func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t t
 	}
 	defer w.Abort()
 	progress := func(done int64) { b.opt.Progress("encoding "+side.String()+" text", done, b.sums[side].Bytes) }
-	if err := encode(t, b.documents(side), w.Append, progress); err != nil {
+	add := func(ids []int32) error {
+		if err := b.opt.Stop(); err != nil {
+			return err
+		}
+		return w.Append(ids)
+	}
+	if err := encode(t, b.documents(side), add, progress); err != nil {
 		return err
 	}
 	return w.Commit()

@@ -21,6 +21,7 @@ type Options struct {
 	Progress  func(stage string, done, total int64) // told of slow work in bytes or merges, total 0 where it is unknown; may be nil
 	Tokenizer token.Tokenizer                       // a fixed one, such as a checkpoint's; nil: the configuration says
 	Log       func(note string)                     // told what is unexpected but no error; may be nil
+	Stop      func() error                          // asked again and again during slow work, which ends with the error that it returns; may be nil
 }
 
 // Dataset is tokens ready to train on.
@@ -59,7 +60,7 @@ func Open(cfg data.Config, opt Options) (*Dataset, error) {
 		return nil, err
 	}
 	d, err := b.build()
-	if err != nil && b.recalled {
+	if err != nil && b.recalled && b.opt.Stop() == nil {
 		// Perhaps a file has changed although its size and time have not: read all and try again if so.
 		before := b.sums
 		if err := b.scan(); err != nil {
@@ -70,6 +71,17 @@ func Open(cfg data.Config, opt Options) (*Dataset, error) {
 		}
 	}
 	return d, err
+}
+
+// lasting is a question whether to stop that is not asked again once the answer was yes.
+func lasting(stop func() error) func() error {
+	var said error
+	return func() error {
+		if said == nil && stop != nil {
+			said = stop()
+		}
+		return said
+	}
 }
 
 // sides are both sides, in the order in which they are prepared.
@@ -94,6 +106,7 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 	if opt.Progress == nil {
 		b.opt.Progress = func(string, int64, int64) {}
 	}
+	b.opt.Stop = lasting(opt.Stop)
 	if opt.Log == nil {
 		b.opt.Log = func(string) {}
 	}
@@ -101,6 +114,7 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 	if b.text, err = corpus.Open(cfg, opt.Stdin); err != nil {
 		return nil, err
 	}
+	b.text.Stop = b.opt.Stop
 	if err := os.MkdirAll(b.dir, 0o777); err != nil {
 		return nil, fmt.Errorf("the folder of token shards cannot be made: %w: choose another place for it, with --out or data.cache", err)
 	}

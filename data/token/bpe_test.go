@@ -168,11 +168,12 @@ func TestTrainingStopsAtTheVocabulary(t *testing.T) {
 func TestTrainingReportsProgress(t *testing.T) {
 	var reports []string
 	text := strings.Repeat(sample, 1+(2<<20)/len(sample))
-	_, err := New(Config{Kind: "bpe", Vocab: 260}, one(text), func(done, total int64) {
+	_, err := New(Config{Kind: "bpe", Vocab: 260}, one(text), func(done, total int64) error {
 		if total == 0 {
 			done >>= 20
 		}
 		reports = append(reports, fmt.Sprint(done, "/", total))
+		return nil
 	})
 	if want := "1/0 2/0 2/0 1/3 2/3 3/3"; err != nil || strings.Join(reports, " ") != want {
 		t.Errorf("reports %q (%v), want %q", reports, err, want)

@@ -3,6 +3,8 @@ package token
 import (
 	"strings"
 	"testing"
+
+	"prenorm/configs/problem/problemtest"
 )
 
 func FuzzUnmarshal(f *testing.F) {
@@ -17,8 +19,11 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"format":"prenorm-tokenizer","version":1,"kind":"bpe","merges":null}`))
 	f.Add([]byte(`{"format":"prenorm-tokenizer","version":1,"kind":"char","unknown":"unk","alphabet":[97,1114111]}`))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		tokenizer, err := Unmarshal(file)
+		var tokenizer Tokenizer
+		var err error
+		problemtest.Bounded(t, len(file), 1000, func() { tokenizer, err = Unmarshal(file) })
 		if err != nil {
+			problemtest.Says(t, err, "tokenizer file")
 			return
 		}
 		acceptedWritesItself(t, file)

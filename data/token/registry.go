@@ -16,8 +16,8 @@ import (
 )
 
 // Progress tells how far training has come. While texts are read, done is the number of bytes so far and total is 0 (the end is not
-// known); afterwards done of total merges have been made. It may be nil.
-type Progress = func(done, total int64)
+// known); afterwards done of total merges have been made. An error that it returns ends the training with that error. It may be nil.
+type Progress = func(done, total int64) error
 
 // Maker is how a kind of tokenizer is built.
 type Maker struct {
@@ -55,7 +55,7 @@ func Kinds() []string {
 // New trains or builds the tokenizer that cfg asks for. When cfg.File is set, that file is loaded instead; it says itself what kind it
 // is, so the other settings and texts are not looked at. Texts and progress may be nil where nothing is trained. The result depends
 // on the multiset of texts only, not on their order.
-func New(cfg Config, texts Texts, progress func(done, total int64)) (Tokenizer, error) {
+func New(cfg Config, texts Texts, progress Progress) (Tokenizer, error) {
 	if cfg.File != "" {
 		return Load(cfg.File)
 	}
@@ -67,7 +67,7 @@ func New(cfg Config, texts Texts, progress func(done, total int64)) (Tokenizer, 
 		texts = func(func([]byte, error) bool) {}
 	}
 	if progress == nil {
-		progress = func(int64, int64) {}
+		progress = func(int64, int64) error { return nil }
 	}
 	t, err := maker.New(cfg, texts, progress)
 	if err != nil {

@@ -29,13 +29,14 @@ func countWords(texts Texts, progress Progress) (*wordCounts, error) {
 			text = text[n:]
 			done += int64(n)
 			if done-reported >= progressBytes {
-				progress(done, 0)
+				if err := progress(done, 0); err != nil {
+					return nil, err
+				}
 				reported = done
 			}
 		}
 	}
-	progress(done, 0)
-	return c, nil
+	return c, progress(done, 0)
 }
 
 func (c *wordCounts) add(word []byte) {
@@ -117,7 +118,9 @@ func trainMerges(c *wordCounts, byteID [256]int32, most int, progress Progress) 
 		t.bytes = append(t.bytes, size)
 		t.merge(best.pair, int32(256+len(merges)))
 		merges = append(merges, best.pair)
-		progress(int64(len(merges)), int64(most))
+		if err := progress(int64(len(merges)), int64(most)); err != nil {
+			return nil, err
+		}
 	}
 	return merges, nil
 }
