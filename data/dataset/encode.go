@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unicode"
-	"unicode/utf8"
 
 	"prenorm/data/batch"
 	"prenorm/data/corpus"
@@ -15,7 +13,7 @@ import (
 )
 
 // Documents are encoded in pieces of about pieceSize bytes, and so many pieces at a time that they have waveSize bytes. Neither depends
-// on the number of cores, and the ids do not depend on either (see [cut]).
+// on the number of cores, and the ids do not depend on either (see [token.Cut]).
 const (
 	pieceSize = 256 << 10
 	waveSize  = 4 << 20
@@ -53,7 +51,7 @@ func encode(t token.Tokenizer, documents corpus.Documents, emit func([]int32) er
 			return err
 		}
 		for text, first := d.Text, several; len(text) > 0; first = false {
-			n := cut(text, pieceSize)
+			n := token.Cut(text, pieceSize)
 			wave = grow(wave)
 			p := &wave[len(wave)-1]
 			p.document, p.text, p.first = d, text[:n], first
@@ -116,20 +114,6 @@ func (p *piece) explain(t token.Tokenizer) error {
 		return fmt.Errorf("%s, in its part from byte %d on: %w", p.document.Name, p.document.Offset, err)
 	}
 	return fmt.Errorf("%s: %w", p.document.Name, err)
-}
-
-// cut returns the length of the first piece of text: about size bytes, ending where a space or a newline follows a character that is
-// not white space, or else all of it. No kind of tokenizer joins characters across such a place, so the ids of the pieces are the ids
-// of the whole; a test holds every registered kind to that.
-func cut(text []byte, size int) int {
-	for i := max(size, 1); i < len(text); i++ {
-		if text[i] == ' ' || text[i] == '\n' {
-			if r, _ := utf8.DecodeLastRune(text[:i]); !unicode.IsSpace(r) {
-				return i
-			}
-		}
-	}
-	return len(text)
 }
 
 // Text is encoded text in memory.

@@ -33,7 +33,7 @@ func TestPiecesGiveTheIDsOfTheWhole(t *testing.T) {
 			var got []int32
 			pieces := 0
 			for rest := text; len(rest) > 0; pieces++ {
-				n := cut(rest, size)
+				n := token.Cut(rest, size)
 				if !utf8.Valid(rest[:n]) {
 					t.Fatalf("%s: a piece of %d bytes ends inside a character", kind, n)
 				}

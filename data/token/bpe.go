@@ -42,7 +42,7 @@ func trainBPE(cfg Config, texts Texts, progress Progress) (Tokenizer, error) {
 	if cfg.Vocab < minBPE || cfg.Vocab > maxVocab {
 		return nil, fmt.Errorf("vocab is %d, must be from 258 (256 bytes, one merge, the separator) to %d", cfg.Vocab, maxVocab)
 	}
-	words, err := countWords(texts, progress)
+	words, err := countWords(texts, splitGPT2, progress)
 	if err != nil {
 		return nil, err
 	}

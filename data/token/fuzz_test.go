@@ -38,7 +38,7 @@ func FuzzPretoken(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for rest := text; rest != ""; {
-			n := pretoken([]byte(rest))
+			n := splitGPT2([]byte(rest))
 			if want := directPretoken(rest); rest[:n] != want {
 				t.Fatalf("first pre-token of %q is %q, want %q", rest, rest[:n], want)
 			}
