@@ -3,6 +3,7 @@ package token
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"sync"
 )
@@ -11,8 +12,8 @@ const (
 	endOfText     = "<|endoftext|>" // what the separator of a byte-pair vocabulary decodes to; no text encodes to it
 	maxVocab      = 1 << 20         // ids
 	maxTokenBytes = 256             // of one token that a merge spells; a bound on what a hostile file can ask for
-	cachedBytes   = 64              // longest pre-token that is cached
-	cachedWords   = 1 << 16         // pre-tokens in one cache, which starts anew when full
+	cachedBytes   = 30              // longest pre-token that is cached
+	cachedWords   = 1 << 15         // pre-tokens in one cache
 )
 
 // bytePairs is a byte-level BPE vocabulary (Sennrich et al. 2016, on bytes as in Radford et al. 2019): ids for the bytes, ids for the
@@ -56,7 +57,7 @@ func (v vocabulary) build() *bytePairs {
 		kind: v.kind, split: v.split, byteID: v.byteID, merges: v.merges, separator: v.separator, specials: v.specials,
 		whole: v.whole, added: newMatcher(v.added), special: newMatcher(append(v.specials[:len(v.specials):len(v.specials)], v.added...)),
 	}
-	b.pool.New = func() any { return &wordCache{words: map[string]span{}} }
+	b.pool.New = func() any { return newWordCache() }
 	for _, token := range v.tokens {
 		b.spelling = append(b.spelling, token...)
 		b.ends = append(b.ends, uint32(len(b.spelling)))
@@ -165,28 +166,27 @@ func (b *bytePairs) encodePlain(dst []int32, text []byte, at int, cache *wordCac
 			return dst, fmt.Errorf("a run of %d bytes from byte %d without a boundary between pre-tokens, more than 2 GiB: split the text", n, at)
 		}
 		word := text[at : at+n]
-		if n == 1 && b.first == nil {
-			dst = append(dst, b.byteID[word[0]])
-		} else if ids, known := cache.get(word); known {
-			dst = append(dst, ids...)
+		place, known := cache.find(word)
+		if known {
+			dst = append(dst, place.ids[:place.count]...)
 		} else {
 			start := len(dst)
 			var err error
-			if dst, err = b.encodeWord(dst, word); err != nil {
+			if dst, err = b.encodeWord(dst, word, &cache.room); err != nil {
 				var unknown *unknownError
 				if errors.As(err, &unknown) {
 					unknown.at += at
 				}
 				return dst, err
 			}
-			cache.put(word, dst[start:])
+			place.put(word, dst[start:])
 		}
 		at += n
 	}
 	return dst, nil
 }
 
-func (b *bytePairs) encodeWord(dst []int32, word []byte) ([]int32, error) {
+func (b *bytePairs) encodeWord(dst []int32, word []byte, room *mergeRoom) ([]int32, error) {
 	if b.whole != nil {
 		if id, known := b.whole[string(word)]; known {
 			return append(dst, id), nil
@@ -203,31 +203,41 @@ func (b *bytePairs) encodeWord(dst []int32, word []byte) ([]int32, error) {
 			dst = append(dst, b.byteID[value])
 		}
 	}
-	return dst[:start+b.merges.apply(dst[start:])], nil
+	return dst[:start+b.merges.apply(dst[start:], room)], nil
 }
 
-// wordCache remembers the ids of pre-tokens.
+// wordCache remembers the ids of pre-tokens, in a fixed room of 2 MiB: a word that falls on another's place takes it. It is for one goroutine.
 type wordCache struct {
-	words map[string]span
-	ids   []int32
+	seed  maphash.Seed
+	words []cachedWord
+	room  mergeRoom
 }
 
-type span struct{ start, end uint32 }
-
-func (c *wordCache) get(word []byte) ([]int32, bool) {
-	s, known := c.words[string(word)]
-	return c.ids[s.start:s.end], known
+// cachedWord fills one line of memory.
+type cachedWord struct {
+	ids    [8]int32
+	word   [cachedBytes]byte
+	length uint8 // of the word, 0 where there is none
+	count  uint8 // of ids
 }
 
-func (c *wordCache) put(word []byte, ids []int32) {
+func newWordCache() *wordCache {
+	return &wordCache{seed: maphash.MakeSeed(), words: make([]cachedWord, cachedWords)}
+}
+
+// find returns the place of a word, and whether it is there; nil where the word is too long to be remembered.
+func (c *wordCache) find(word []byte) (place *cachedWord, known bool) {
 	if len(word) > cachedBytes {
+		return nil, false
+	}
+	place = &c.words[maphash.Bytes(c.seed, word)%cachedWords]
+	return place, int(place.length) == len(word) && string(place.word[:len(word)]) == string(word)
+}
+
+// put remembers a word at its place if it has few ids.
+func (w *cachedWord) put(word []byte, ids []int32) {
+	if w == nil || len(ids) > len(w.ids) {
 		return
 	}
-	if len(c.words) >= cachedWords {
-		clear(c.words)
-		c.ids = c.ids[:0]
-	}
-	start := uint32(len(c.ids))
-	c.ids = append(c.ids, ids...)
-	c.words[string(word)] = span{start, uint32(len(c.ids))}
+	w.length, w.count = uint8(copy(w.word[:], word)), uint8(copy(w.ids[:], ids))
 }

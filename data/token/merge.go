@@ -1,6 +1,9 @@
 package token
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // pair is two neighbouring ids, the left one in the upper half, so that pairs sort by the left id and then the right one.
 type pair uint64
@@ -20,58 +23,76 @@ const (
 // mergeTable gives the rule by which a pair merges. Rules are numbered in the order of their precedence: the lower one merges first.
 //
 // It is a hash table with linear probing, at most half full. A slot holds both ids and the number of the rule, so that a look-up reads one
-// line of memory where a map of Go's reads several.
+// line of memory where a map of Go's reads several. Most pairs have no rule, which a bit for each quarter of a slot tells in an eighth of the
+// memory, near enough to stay in a second cache; pairs of bytes, which every word starts with, are looked up directly.
 type mergeTable struct {
+	bytes  []int32 // [256*256] rules of pairs of ids below 256
+	filter []uint64
 	slots  []uint64
 	shift  uint    // 64 - log2 of the number of slots
 	result []int32 // [rules] the id that a rule's pair becomes
 	order  []int32 // [rules] precedences where several rules share one; nil: the numbers
 }
 
+// quarters is log2 of the filter's bits for each slot.
+const quarters = 2
+
 // newMergeTable returns an empty table for so many rules.
 func newMergeTable(rules int) *mergeTable {
-	m := &mergeTable{shift: 60}
-	for size := 16; size < 2*rules; size *= 2 {
+	m := &mergeTable{shift: 58}
+	for size := 64; size < 2*rules; size *= 2 {
 		m.shift--
 	}
-	m.slots = make([]uint64, 1<<(64-m.shift))
-	for i := range m.slots {
-		m.slots[i] = vacant
-	}
+	m.slots = slices.Repeat([]uint64{vacant}, 1<<(64-m.shift))
+	m.filter = make([]uint64, len(m.slots)>>(6-quarters))
+	m.bytes = slices.Repeat([]int32{noRule}, 256*256)
 	m.result = make([]int32, 0, rules)
 	return m
 }
 
 // add makes the next rule: left and right become result. A pair that has a rule keeps it, and add returns false.
 func (m *mergeTable) add(left, right, result int32) bool {
-	key := slotKey(left, right)
-	at := m.start(key)
-	for ; m.slots[at] != vacant; at = (at + 1) & uint64(len(m.slots)-1) {
-		if m.slots[at]>>ruleBits == key {
-			return false
-		}
+	if m.rule(left, right) != noRule {
+		return false
 	}
-	m.slots[at] = key<<ruleBits | uint64(len(m.result))
+	rule := int32(len(m.result))
 	m.result = append(m.result, result)
+	if left < 256 && right < 256 {
+		m.bytes[left<<8|right] = rule
+		return true
+	}
+	key, hash := slotKey(left, right)
+	at := hash >> m.shift
+	for m.slots[at] != vacant {
+		at = (at + 1) & uint64(len(m.slots)-1)
+	}
+	m.slots[at] = key<<ruleBits | uint64(rule)
+	bit := hash >> (m.shift - quarters)
+	m.filter[bit>>6] |= 1 << (bit & 63)
 	return true
 }
 
-func slotKey(left, right int32) uint64 { return uint64(uint32(left))<<idBits | uint64(uint32(right)) }
-
-// start is where the search for a key begins: the upper bits of its product with 2^64 divided by the golden ratio.
-func (m *mergeTable) start(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 >> m.shift }
+// slotKey returns both ids as one number, and its product with 2^64 divided by the golden ratio, whose upper bits are the place in the table.
+func slotKey(left, right int32) (key, hash uint64) {
+	key = uint64(uint32(left))<<idBits | uint64(uint32(right))
+	return key, key * 0x9E3779B97F4A7C15
+}
 
 // rule returns the number of a pair's rule, or noRule.
 func (m *mergeTable) rule(left, right int32) int32 {
-	key := slotKey(left, right)
-	for at := m.start(key); ; at = (at + 1) & uint64(len(m.slots)-1) {
-		switch slot := m.slots[at]; {
-		case slot>>ruleBits == key && slot != vacant:
-			return int32(slot & (1<<ruleBits - 1))
-		case slot == vacant:
-			return noRule
+	if uint32(left|right) < 256 {
+		return m.bytes[left<<8|right]
+	}
+	key, hash := slotKey(left, right)
+	if bit := hash >> (m.shift - quarters); m.filter[bit>>6]>>(bit&63)&1 == 0 {
+		return noRule
+	}
+	for at := hash >> m.shift; m.slots[at] != vacant; at = (at + 1) & uint64(len(m.slots)-1) {
+		if m.slots[at]>>ruleBits == key {
+			return int32(m.slots[at] & (1<<ruleBits - 1))
 		}
 	}
+	return noRule
 }
 
 // precedence returns what rules are ordered by.
@@ -87,11 +108,11 @@ const longWord = 128
 
 // apply merges ids in place until no pair has a rule, always by the first rule in the order of precedence and of its pairs the leftmost,
 // and returns how many ids are left.
-func (m *mergeTable) apply(ids []int32) int {
+func (m *mergeTable) apply(ids []int32, room *mergeRoom) int {
 	if len(ids) < longWord {
 		return m.applyShort(ids)
 	}
-	return m.applyLong(ids)
+	return m.applyLong(ids, room)
 }
 
 // applyShort takes O(n^2) time, but looks up every pair only once. len(ids) is less than longWord.
@@ -132,12 +153,18 @@ type candidate uint64
 
 func (c candidate) before(d candidate) bool { return c < d }
 
+// mergeRoom is memory that merging uses again from one long word to the next.
+type mergeRoom struct {
+	next, previous []int32
+	queue          heap[candidate]
+}
+
 // applyLong does the same in O(n log n) time: ids become a linked list, and the merges that may be made wait in a heap. A merge that
 // another one made impossible stays in the heap and is passed over when its turn comes.
-func (m *mergeTable) applyLong(ids []int32) int {
+func (m *mergeTable) applyLong(ids []int32, room *mergeRoom) int {
 	n := len(ids)
-	next, previous := make([]int32, n), make([]int32, n)
-	queue := make(heap[candidate], 0, n)
+	next, previous := slices.Grow(room.next[:0], n)[:n], slices.Grow(room.previous[:0], n)[:n]
+	queue := slices.Grow(room.queue[:0], n)
 	ruleAt := func(at int32) int32 {
 		if at < 0 || ids[at] == gap || next[at] >= int32(n) {
 			return noRule
@@ -172,6 +199,7 @@ func (m *mergeTable) applyLong(ids []int32) int {
 			}
 		}
 	}
+	room.next, room.previous, room.queue = next, previous, queue
 	kept := 0
 	for _, id := range ids {
 		if id != gap {

@@ -144,6 +144,7 @@ func recoverMerges(tokens [][]byte) (byteID [256]int32, table *mergeTable, err e
 	}
 	table = newMergeTable(len(tokens))
 	var ids []int32
+	var room mergeRoom
 	for id, token := range tokens[256:] {
 		if len(token) == 0 {
 			continue
@@ -152,7 +153,7 @@ func recoverMerges(tokens [][]byte) (byteID [256]int32, table *mergeTable, err e
 		for _, value := range token {
 			ids = append(ids, byteID[value])
 		}
-		if n := table.apply(ids); n != 2 {
+		if n := table.apply(ids, &room); n != 2 {
 			return byteID, nil, fmt.Errorf("token %d, %q, consists of %d older tokens, want 2", 256+id, token, n)
 		}
 		table.add(ids[0], ids[1], int32(256+id))
