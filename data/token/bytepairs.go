@@ -22,7 +22,7 @@ const (
 // It is safe for concurrent use: caches live in a pool, so each running Encode has one of its own and no lock is held.
 type bytePairs struct {
 	kind      string
-	split     splitter
+	pretokens          // name "" where a regular expression would not say it
 	first     firstIDs // nil: one id for each byte
 	byteID    [256]int32
 	merges    *mergeTable
@@ -30,6 +30,7 @@ type bytePairs struct {
 	ends      []uint32 // [vocab] where each token's bytes end in spelling
 	separator int32
 	specials  []Special
+	listed    []Special        // the tokens that added finds
 	whole     map[string]int32 // tokens that a pre-token becomes without merging; nil where all merge
 	added     *matcher         // tokens that text is searched for before it is split
 	special   *matcher         // the same and the special tokens
@@ -42,7 +43,8 @@ type firstIDs func(dst []int32, word []byte) ([]int32, error)
 // vocabulary is what a bytePairs is built from.
 type vocabulary struct {
 	kind      string
-	split     splitter
+	pretokens pretokens
+	first     firstIDs
 	byteID    [256]int32
 	tokens    [][]byte // by id; empty for an id that stands for nothing, which decodes to nothing
 	merges    *mergeTable
@@ -54,8 +56,8 @@ type vocabulary struct {
 
 func (v vocabulary) build() *bytePairs {
 	b := &bytePairs{
-		kind: v.kind, split: v.split, byteID: v.byteID, merges: v.merges, separator: v.separator, specials: v.specials,
-		whole: v.whole, added: newMatcher(v.added), special: newMatcher(append(v.specials[:len(v.specials):len(v.specials)], v.added...)),
+		kind: v.kind, pretokens: v.pretokens, first: v.first, byteID: v.byteID, merges: v.merges, separator: v.separator, specials: v.specials,
+		whole: v.whole, listed: v.added, added: newMatcher(v.added), special: newMatcher(append(v.specials[:len(v.specials):len(v.specials)], v.added...)),
 	}
 	b.pool.New = func() any { return newWordCache() }
 	for _, token := range v.tokens {
@@ -66,14 +68,13 @@ func (v vocabulary) build() *bytePairs {
 }
 
 // newBytePairs builds a vocabulary from the ids of the bytes, a permutation of [0, 256), and the merges in the order they were made; the
-// separator comes last, then the special tokens. A merge must join two ids from before it into a token that is not too long and that no
-// other id spells.
-func newBytePairs(kind string, byteID [256]int32, merges []pair, specials ...string) (*bytePairs, error) {
-	vocab := 256 + len(merges) + 1 + len(specials)
+// separator comes last. A merge must join two ids from before it into a token that is not too long and that no other id spells.
+func newBytePairs(kind string, byteID [256]int32, merges []pair) (*bytePairs, error) {
+	vocab := 256 + len(merges) + 1
 	if vocab > maxVocab {
 		return nil, fmt.Errorf("%d ids, more than the %d allowed", vocab, maxVocab)
 	}
-	v := vocabulary{kind: kind, split: splitGPT2, byteID: byteID, merges: newMergeTable(len(merges)), tokens: make([][]byte, 256, vocab)}
+	v := vocabulary{kind: kind, pretokens: patterns[0], byteID: byteID, merges: newMergeTable(len(merges)), tokens: make([][]byte, 256, vocab)}
 	for value, id := range byteID {
 		v.tokens[id] = []byte{byte(value)}
 	}
@@ -96,13 +97,8 @@ func newBytePairs(kind string, byteID [256]int32, merges []pair, specials ...str
 		v.tokens = append(v.tokens, token)
 	}
 	v.separator = int32(len(v.tokens))
-	for _, text := range append([]string{endOfText}, specials...) {
-		v.specials = append(v.specials, Special{ID: int32(len(v.tokens)), Text: text})
-		v.tokens = append(v.tokens, []byte(text))
-	}
-	if err := checkSpecials(v.specials); err != nil {
-		return nil, err
-	}
+	v.specials = []Special{{v.separator, endOfText}}
+	v.tokens = append(v.tokens, []byte(endOfText))
 	return v.build(), nil
 }
 
@@ -115,6 +111,7 @@ func (b *bytePairs) token(id int32) []byte {
 	return b.spelling[start:b.ends[id]]
 }
 
+func (b *bytePairs) pairs() *bytePairs   { return b }
 func (b *bytePairs) Kind() string        { return b.kind }
 func (b *bytePairs) Vocab() int          { return len(b.ends) }
 func (b *bytePairs) Separator() int32    { return b.separator }

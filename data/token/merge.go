@@ -95,6 +95,23 @@ func (m *mergeTable) rule(left, right int32) int32 {
 	return noRule
 }
 
+// pairs lists the rules' pairs in their order.
+func (m *mergeTable) pairs() []pair {
+	pairs := make([]pair, len(m.result))
+	for p, rule := range m.bytes {
+		if rule != noRule {
+			pairs[rule] = pairOf(int32(p>>8), int32(p&255))
+		}
+	}
+	for _, slot := range m.slots {
+		if slot != vacant {
+			key := slot >> ruleBits
+			pairs[slot&(1<<ruleBits-1)] = pairOf(int32(key>>idBits), int32(key&(1<<idBits-1)))
+		}
+	}
+	return pairs
+}
+
 // precedence returns what rules are ordered by.
 func (m *mergeTable) precedence(rule int32) int32 {
 	if m.order == nil || rule == noRule {

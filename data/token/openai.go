@@ -23,20 +23,20 @@ const (
 type published struct {
 	kind     string
 	table    func() *codec.Codec
-	split    splitter
+	pattern  string
 	ids      int32     // of ordinary tokens, from 0 on, but for those that special tokens have
 	sum      string    // SHA-256 of the table, see [published.spellings]; tiktoken expects the same of its file
 	specials []Special // ascending, the separator first
 }
 
 var publishedKinds = []published{
-	{kindGPT2, codec.NewR50kBase, splitGPT2, 50256, "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+	{kindGPT2, codec.NewR50kBase, "gpt2", 50256, "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
 		[]Special{{50256, endOfText}}},
-	{kindP50K, codec.NewP50kBase, splitGPT2, 50281, "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+	{kindP50K, codec.NewP50kBase, "gpt2", 50281, "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
 		[]Special{{50256, endOfText}}},
-	{kindCL100K, codec.NewCl100kBase, splitCL100K, 100256, "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+	{kindCL100K, codec.NewCl100kBase, "cl100k", 100256, "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 		[]Special{{100257, endOfText}, {100258, "<|fim_prefix|>"}, {100259, "<|fim_middle|>"}, {100260, "<|fim_suffix|>"}, {100276, "<|endofprompt|>"}}},
-	{kindO200K, codec.NewO200kBase, splitO200K, 199998, "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+	{kindO200K, codec.NewO200kBase, "o200k", 199998, "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 		[]Special{{199999, endOfText}, {200018, "<|endofprompt|>"}}},
 }
 
@@ -85,7 +85,10 @@ func (p published) open() (Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := vocabulary{kind: p.kind, split: p.split, tokens: tokens, specials: p.specials, separator: p.specials[0].ID}
+	v := vocabulary{kind: p.kind, tokens: tokens, specials: p.specials, separator: p.specials[0].ID}
+	if v.pretokens, err = patternNamed(p.pattern); err != nil {
+		return nil, err
+	}
 	if v.byteID, v.merges, err = recoverMerges(tokens); err != nil {
 		return nil, err
 	}

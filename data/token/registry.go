@@ -21,7 +21,7 @@ type Progress = func(done, total int64)
 
 // Maker is how a kind of tokenizer is built.
 type Maker struct {
-	// New trains the tokenizer that cfg asks for, or builds it without reading texts where the kind needs no training. The slices
+	// New is nil for a kind that comes from files alone. It trains the tokenizer that cfg asks for, or builds it without reading texts where the kind needs no training. The slices
 	// that texts yields may be reused by it from one text to the next. It returns the first error of texts.
 	New func(cfg Config, texts Texts, progress Progress) (Tokenizer, error)
 	// Unmarshal reads the kind's own file. Format, version and kind have been checked.
@@ -42,11 +42,13 @@ func Register(kind string, maker Maker) {
 	makers[kind] = maker
 }
 
-// Kinds returns the names of all registered kinds, sorted.
+// Kinds returns the names of all registered kinds that can be trained or built, sorted. The others come from files.
 func Kinds() []string {
 	kinds := make([]string, 0, len(makers))
-	for kind := range makers {
-		kinds = append(kinds, kind)
+	for kind, maker := range makers {
+		if maker.New != nil {
+			kinds = append(kinds, kind)
+		}
 	}
 	slices.Sort(kinds)
 	return kinds
@@ -60,7 +62,7 @@ func New(cfg Config, texts Texts, progress func(done, total int64)) (Tokenizer, 
 		return Load(cfg.File)
 	}
 	maker, known := makers[cfg.Kind]
-	if !known {
+	if !known || maker.New == nil {
 		return nil, unknownKind(cfg.Kind)
 	}
 	if texts == nil {
@@ -90,23 +92,38 @@ func Unmarshal(file []byte) (Tokenizer, error) {
 	return t, nil
 }
 
-// Load reads the tokenizer file at path.
+// Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, or a SentencePiece
+// model.
 func Load(path string) (Tokenizer, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer file: %w", err)
 	}
 	defer f.Close()
-	// One byte more than allowed, so that Unmarshal sees and refuses an oversized file without all of it being read.
-	file, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	// One byte more than allowed, so that an oversized file is seen and refused without all of it being read.
+	file, err := io.ReadAll(io.LimitReader(f, maxForeign+1))
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer file: %w", err)
 	}
-	t, err := Unmarshal(file)
+	t, err := read(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
+}
+
+// read tells the formats apart.
+func read(file []byte) (Tokenizer, error) {
+	foreign := unmarshalHF
+	switch {
+	case isHF(file):
+	default:
+		return Unmarshal(file)
+	}
+	if len(file) > maxForeign {
+		return nil, fmt.Errorf("larger than %d MiB, which no tokenizer is: is this the right file?", maxForeign>>20)
+	}
+	return foreign(file)
 }
 
 // Fingerprint identifies a tokenizer: the SHA-256 of its Marshal, in hexadecimal. Equal fingerprints mean equal ids for every text,

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -27,9 +28,10 @@ func run() error {
 	size := flag.Int("bytes", 100_000_000, "text: how many bytes")
 	seed := flag.Uint64("seed", 1, "text: the seed")
 	name := flag.String("tokenizer", "", "table and encode: a kind or a file")
-	in := flag.String("in", "", "encode and train: the text")
+	in := flag.String("in", "", "encode: the text; train: a folder of texts")
 	out := flag.String("out", "", "the file to write")
 	vocab := flag.Int("vocab", 32000, "train: how many ids, the separator included")
+	pattern := flag.String("pattern", "gpt2", "train: how text is split")
 	flag.Parse()
 	switch *do {
 	case "text":
@@ -38,8 +40,10 @@ func run() error {
 		return table(*name, *out)
 	case "encode":
 		return encode(*name, *in, *out)
+	case "train":
+		return train(*in, *out, *pattern, *vocab)
 	}
-	return fmt.Errorf("-do %q is none of: text, table, encode (%d)", *do, *vocab)
+	return fmt.Errorf("-do %q is none of: text, table, encode, train", *do)
 }
 
 // open makes the tokenizer of a kind, or of a file.
@@ -106,4 +110,38 @@ func encode(name, in, out string) error {
 		return err
 	}
 	return w.Flush()
+}
+
+// train learns a vocabulary from the files of a folder, writes it as a tokenizer.json and prints the seconds that training took.
+func train(in, out, pattern string, vocab int) error {
+	names, err := filepath.Glob(filepath.Join(in, "*"))
+	if err != nil {
+		return err
+	}
+	var texts [][]byte
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, text)
+	}
+	start := time.Now()
+	t, err := token.Train(token.Training{Vocab: vocab, Pattern: pattern, Bytes: token.BytesAsGPT2}, func(yield func([]byte, error) bool) {
+		for _, text := range texts {
+			if !yield(text, nil) {
+				return
+			}
+		}
+	}, nil)
+	took := time.Since(start)
+	if err != nil {
+		return err
+	}
+	fmt.Println(took.Seconds())
+	file, err := token.MarshalHF(t)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, file, 0o666)
 }
