@@ -30,7 +30,7 @@ require go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 //
 // Pinned above Gorgonia's own minimum, which has the known vulnerability GO-2024-2611.
 require (
 	github.com/golang/protobuf v1.5.4 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
+	google.golang.org/protobuf v1.36.12
 )
 
 require (

@@ -15,6 +15,7 @@ const (
 func init() {
 	Register(kindBPE, Maker{
 		New:        trainBPE,
+		Trained:    true,
 		Unmarshal:  unmarshalBPE,
 		Check:      func(cfg Config, l *problem.List) { l.Whole("vocab", cfg.Vocab, minBPE, maxVocab) },
 		KnownVocab: func(cfg Config) int { return cfg.Vocab },

@@ -22,8 +22,8 @@ const (
 // It is safe for concurrent use: caches live in a pool, so each running Encode has one of its own and no lock is held.
 type bytePairs struct {
 	kind      string
-	pretokens          // name "" where a regular expression would not say it
-	first     firstIDs // nil: one id for each byte
+	pretokens             // name "" where a regular expression would not say it
+	word      wordEncoder // nil: bytes are merged
 	byteID    [256]int32
 	merges    *mergeTable
 	spelling  []byte   // the bytes of all tokens, by id
@@ -37,14 +37,14 @@ type bytePairs struct {
 	pool      sync.Pool
 }
 
-// firstIDs appends the ids that a pre-token begins with, before any merge.
-type firstIDs func(dst []int32, word []byte) ([]int32, error)
+// wordEncoder appends the ids of a pre-token. Positions in an unknownError are those in the word.
+type wordEncoder func(dst []int32, word []byte, room *mergeRoom) ([]int32, error)
 
 // vocabulary is what a bytePairs is built from.
 type vocabulary struct {
 	kind      string
 	pretokens pretokens
-	first     firstIDs
+	word      wordEncoder
 	byteID    [256]int32
 	tokens    [][]byte // by id; empty for an id that stands for nothing, which decodes to nothing
 	merges    *mergeTable
@@ -56,7 +56,7 @@ type vocabulary struct {
 
 func (v vocabulary) build() *bytePairs {
 	b := &bytePairs{
-		kind: v.kind, pretokens: v.pretokens, first: v.first, byteID: v.byteID, merges: v.merges, separator: v.separator, specials: v.specials,
+		kind: v.kind, pretokens: v.pretokens, word: v.word, byteID: v.byteID, merges: v.merges, separator: v.separator, specials: v.specials,
 		whole: v.whole, listed: v.added, added: newMatcher(v.added), special: newMatcher(append(v.specials[:len(v.specials):len(v.specials)], v.added...)),
 	}
 	b.pool.New = func() any { return newWordCache() }
@@ -184,21 +184,17 @@ func (b *bytePairs) encodePlain(dst []int32, text []byte, at int, cache *wordCac
 }
 
 func (b *bytePairs) encodeWord(dst []int32, word []byte, room *mergeRoom) ([]int32, error) {
+	if b.word != nil {
+		return b.word(dst, word, room)
+	}
 	if b.whole != nil {
 		if id, known := b.whole[string(word)]; known {
 			return append(dst, id), nil
 		}
 	}
 	start := len(dst)
-	if b.first != nil {
-		var err error
-		if dst, err = b.first(dst, word); err != nil {
-			return dst[:start], err
-		}
-	} else {
-		for _, value := range word {
-			dst = append(dst, b.byteID[value])
-		}
+	for _, value := range word {
+		dst = append(dst, b.byteID[value])
 	}
 	return dst[:start+b.merges.apply(dst[start:], room)], nil
 }

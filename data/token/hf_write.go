@@ -10,7 +10,7 @@ import (
 // that library finds in text unless it is told not to.
 func MarshalHF(t Tokenizer) ([]byte, error) {
 	pairs, ok := t.(interface{ pairs() *bytePairs })
-	if !ok || pairs.pairs().first != nil {
+	if !ok || pairs.pairs().word != nil {
 		return nil, fmt.Errorf("tokenizer %s: only byte-level BPE can be written as a tokenizer.json", t.Kind())
 	}
 	b := pairs.pairs()

@@ -28,6 +28,8 @@ type Maker struct {
 	Unmarshal func(file []byte) (Tokenizer, error)
 	// Check adds what is wrong with the kind's own settings. It may be nil.
 	Check func(cfg Config, l *problem.List)
+	// Trained says that New learns from texts.
+	Trained bool
 	// KnownVocab is the vocabulary that the settings alone decide, 0 where the text does. It may be nil.
 	KnownVocab func(cfg Config) int
 }
@@ -78,6 +80,27 @@ func New(cfg Config, texts Texts, progress func(done, total int64)) (Tokenizer, 
 	return t, nil
 }
 
+// Open makes the tokenizer of a kind that needs no training, or reads a file (see [Load]). A kind goes before a file of its name.
+func Open(name string) (Tokenizer, error) {
+	maker, known := makers[name]
+	switch {
+	case !known || maker.New == nil:
+		t, err := Load(name)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("tokenizer %q is neither a file nor a kind that needs no training (%s): %w", name, strings.Join(ready(), ", "), err)
+		}
+		return t, err
+	case maker.Trained:
+		return nil, fmt.Errorf("tokenizer kind %s is trained on text: name the file of one, or a kind that needs no training (%s)", name, strings.Join(ready(), ", "))
+	}
+	return New(Config{Kind: name}, nil, nil)
+}
+
+// ready lists the kinds that need no training.
+func ready() []string {
+	return slices.DeleteFunc(Kinds(), func(kind string) bool { return makers[kind].Trained })
+}
+
 // Unmarshal reads the file that [Tokenizer.Marshal] wrote. A file of another format, version or kind, a damaged or oversized one, and
 // one with anything that Marshal would not have written is an error; white space between JSON tokens does not matter.
 func Unmarshal(file []byte) (Tokenizer, error) {
@@ -114,9 +137,12 @@ func Load(path string) (Tokenizer, error) {
 
 // read tells the formats apart.
 func read(file []byte) (Tokenizer, error) {
-	foreign := unmarshalHF
+	var foreign func([]byte) (Tokenizer, error)
 	switch {
 	case isHF(file):
+		foreign = unmarshalHF
+	case isSentencePiece(file):
+		foreign = newSentencePiece
 	default:
 		return Unmarshal(file)
 	}

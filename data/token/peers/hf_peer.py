@@ -1,5 +1,5 @@
 """Holds training, and the ids of what was trained, against Hugging Face's library tokenizers, on the files of a folder. See README.md."""
-import argparse, glob, json, subprocess, time
+import argparse, glob, hashlib, json, subprocess, time
 import numpy, tokenizers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -49,7 +49,8 @@ if a.check:
         got = numpy.fromfile(f"{a.tmp}/check.ids", dtype="<i4").tolist()
         want = tokenizer.encode(text, add_special_tokens=False).ids
         equal = got == want
-        print(f"{name}: {len(want)} ids of {len(text.encode()) / 1e6:.1f} MB {'equal' if equal else 'DIFFER'}")
+        print(f"{name}: {len(want)} ids of {len(text.encode()) / 1e6:.1f} MB {'equal' if equal else 'DIFFER'}, "
+              f"SHA-256 {hashlib.sha256(numpy.array(want, dtype='<i4').tobytes()).hexdigest()}")
         if not equal:
             at = next((i for i, (x, y) in enumerate(zip(got, want)) if x != y), min(len(got), len(want)))
             print("first difference at id", at, repr(tokenizer.decode(want[max(0, at - 4):at + 6])), got[at:at + 6], want[at:at + 6])

@@ -1,5 +1,5 @@
 """Holds ids and speed of one vocabulary against tiktoken's, on one text, each with one thread. See README.md."""
-import argparse, base64, re, subprocess, time
+import argparse, base64, hashlib, subprocess, time
 import numpy, tiktoken, tiktoken_ext.openai_public as public
 
 p = argparse.ArgumentParser()
@@ -29,7 +29,7 @@ ours = float(subprocess.run([a.peers, "-do", "encode", "-tokenizer", a.kind, "-i
 got = numpy.fromfile(ids, dtype="<i4")
 same = len(got) == len(want) and bool((got == want).all())
 print(f"{a.kind}: {size / 1e6:.0f} MB, {len(got)} ids, prenorm {size / 1e6 / ours:.1f} MB/s, tiktoken {tiktoken.__version__} {size / 1e6 / theirs:.1f} MB/s, "
-      f"{theirs / ours:.2f} times, ids {'equal' if same else 'DIFFER'}")
+      f"{theirs / ours:.2f} times, ids {'equal' if same else 'DIFFER'}, SHA-256 {hashlib.sha256(want.astype('<i4').tobytes()).hexdigest()}")
 if not same:
     n = min(len(got), len(want))
     at = int((got[:n] != want[:n]).argmax())
