@@ -36,10 +36,12 @@ supported is refused by its name. A run takes a file by data.tokenizer.file.`,
 // tokenizerFlag is --tokenizer for one.
 func tokenizerFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "tokenizer", "", "a `kind|file`, see prenorm tokenizer --help")
-	must(cmd.MarkFlagRequired("tokenizer"))
 }
 
-func openTokenizer(name string) (token.Tokenizer, error) {
+func openTokenizer(cmd *cobra.Command, name string) (token.Tokenizer, error) {
+	if name == "" {
+		return nil, wrongUsage(cmd, "--tokenizer is missing: name a kind or a file")
+	}
 	t, err := token.Open(name)
 	if err != nil {
 		return nil, usageError{err}
@@ -103,7 +105,6 @@ have it, or as in GPT-2's vocabulary, which gives the merges that Hugging Face's
 	cmd.Flags().StringArrayVar(&f.Specials, "special", nil, "a special token besides the separator <|endoftext|>: its `text` (repeatable)")
 	cmd.Flags().StringVar(&f.format, "format", "prenorm", "the file's format: `prenorm|huggingface`")
 	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "fail", "what happens to text that is not UTF-8: `fail|replace` (by U+FFFD)")
-	must(cmd.MarkFlagRequired("out"))
 	must(cmd.RegisterFlagCompletionFunc("pattern", cobra.FixedCompletions(token.Patterns(), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("bytes", cobra.FixedCompletions(token.ByteOrders(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
@@ -113,6 +114,9 @@ func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) error {
 	write, known := map[string]func(token.Tokenizer) ([]byte, error){"prenorm": token.Tokenizer.Marshal, "huggingface": token.MarshalHF}[f.format]
 	if !known {
 		return wrongUsage(cmd, "--format %q is not known (allowed: prenorm, huggingface)", f.format)
+	}
+	if f.out == "" {
+		return errNoOut(cmd)
 	}
 	c, err := openTexts(cmd, texts, f.invalid)
 	if err != nil {
@@ -150,7 +154,10 @@ func newTokenizerExport() *cobra.Command {
 		Example: "  prenorm tokenizer export --tokenizer cl100k --out tokenizer.json",
 		Args:    arguments(0, 0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := openTokenizer(name)
+			if out == "" {
+				return errNoOut(cmd)
+			}
+			t, err := openTokenizer(cmd, name)
 			if err != nil {
 				return err
 			}
@@ -159,8 +166,11 @@ func newTokenizerExport() *cobra.Command {
 	}
 	tokenizerFlag(cmd, &name)
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to write")
-	must(cmd.MarkFlagRequired("out"))
 	return cmd
+}
+
+func errNoOut(cmd *cobra.Command) error {
+	return wrongUsage(cmd, "--out is missing: name the file to write")
 }
 
 // errNoSpecials is for tokenizers without special tokens.

@@ -34,7 +34,7 @@ characters, unless --special is given.`,
 }
 
 func (f *tokenizerEncodeFlags) run(cmd *cobra.Command, files []string) error {
-	t, err := openTokenizer(f.tokenizer)
+	t, err := openTokenizer(cmd, f.tokenizer)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func newTokenizerDecode() *cobra.Command {
 between lines, so that what encode made of one file comes back as it was.`,
 		Example: "  prenorm tokenizer encode book.txt --tokenizer gpt2 | prenorm tokenizer decode --tokenizer gpt2",
 		RunE: func(cmd *cobra.Command, files []string) error {
-			t, err := openTokenizer(name)
+			t, err := openTokenizer(cmd, name)
 			if err != nil {
 				return err
 			}

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"prenorm/data/corpus"
 	"prenorm/data/token"
-	"prenorm/train/metrics"
 )
 
 // texts are the documents that a command line names.
@@ -60,7 +57,6 @@ becomes, that per byte and its inverse, how fast one thread encodes, and whether
 	cmd.Flags().StringArrayVar(&f.tokenizers, "tokenizer", nil, "a `kind|file`, see prenorm tokenizer --help (repeatable)")
 	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "fail", "what happens to text that is not UTF-8: `fail|replace` (by U+FFFD)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
-	must(cmd.MarkFlagRequired("tokenizer"))
 	return cmd
 }
 
@@ -77,10 +73,13 @@ type tokenizerFigures struct {
 }
 
 func (f *tokenizerCompareFlags) run(cmd *cobra.Command, patterns []string) error {
+	if len(f.tokenizers) == 0 {
+		return wrongUsage(cmd, "--tokenizer is missing: name kinds or files")
+	}
 	tokenizers := make([]token.Tokenizer, len(f.tokenizers))
 	for i, name := range f.tokenizers {
 		var err error
-		if tokenizers[i], err = openTokenizer(name); err != nil {
+		if tokenizers[i], err = openTokenizer(cmd, name); err != nil {
 			return err
 		}
 	}
@@ -150,87 +149,4 @@ func (g *tokenizerFigures) row() []string {
 	}
 	return []string{g.Tokenizer, fmt.Sprint(g.Vocab), grouped(g.Tokens), fmt.Sprintf("%.4f", g.TokensPerByte), fmt.Sprintf("%.3f", 1/g.TokensPerByte),
 		fmt.Sprintf("%.1f", float64(g.Bytes)/1e6/max(g.Seconds, 1e-9)), back}
-}
-
-func newTokenizerInspect() *cobra.Command {
-	var name string
-	var tokens bool
-	cmd := &cobra.Command{
-		Use:   "inspect --tokenizer KIND|FILE",
-		Short: "show a tokenizer: its kind, ids, special tokens and tokens",
-		Long: `Show a tokenizer. With --tokens there is a line for each id, the id and its bytes as a quoted string of Go; a byte that is not part of a
-character is \x and two digits, and an id that nothing has is empty.`,
-		Example: "  prenorm tokenizer inspect --tokenizer o200k\n  prenorm tokenizer inspect --tokenizer book.tok --tokens | tail",
-		Args:    arguments(0, 0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := openTokenizer(name)
-			if err != nil {
-				return err
-			}
-			if tokens {
-				return listTokens(cmd, t)
-			}
-			return showTokenizer(cmd, t)
-		},
-	}
-	tokenizerFlag(cmd, &name)
-	cmd.Flags().BoolVar(&tokens, "tokens", false, "list all tokens")
-	return cmd
-}
-
-func listTokens(cmd *cobra.Command, t token.Tokenizer) error {
-	var text []byte
-	for id := range int32(t.Vocab()) {
-		var err error
-		if text, err = t.Decode(text[:0], id); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%d\t%s\n", id, strconv.Quote(string(text))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func showTokenizer(cmd *cobra.Command, t token.Tokenizer) error {
-	print, err := token.Fingerprint(t)
-	if err != nil {
-		return err
-	}
-	longest, unused := int32(0), 0
-	var length int
-	for id := range int32(t.Vocab()) {
-		text, err := t.Decode(nil, id)
-		if err != nil {
-			return err
-		}
-		if len(text) == 0 {
-			unused++
-		}
-		if len(text) > length {
-			longest, length = id, len(text)
-		}
-	}
-	out := newTable()
-	out.row("kind", t.Kind())
-	out.row("ids", grouped(int64(t.Vocab()))+map[bool]string{true: fmt.Sprintf(", of which %d stand for nothing", unused)}[unused > 0])
-	separator := "none"
-	if t.Separator() >= 0 {
-		separator = fmt.Sprint(t.Separator())
-	}
-	out.row("separator", separator)
-	if with, ok := t.(token.WithSpecials); ok {
-		var list []string
-		for _, s := range with.Specials() {
-			list = append(list, fmt.Sprintf("%d %s", s.ID, strconv.Quote(s.Text)))
-		}
-		if len(list) > 8 {
-			list = append(list[:8], fmt.Sprintf("and %d more", len(list)-8))
-		}
-		out.row("special", strings.Join(list, ", "))
-	}
-	out.row("longest", fmt.Sprintf("%d, %s", longest, metrics.Bytes(int64(length))))
-	out.row("fingerprint", print)
-	out.write(cmd.OutOrStdout(), "")
-	return nil
 }

@@ -24,7 +24,7 @@ import (
 //
 //	sources-K.json      sizes, times and fingerprints of the files of a configuration, so that unchanged files need not be read
 //	tokenizer-K-F.json  the tokenizer of a configuration and training text; F is its own fingerprint
-//	train-K.tokens      ids of a text and a tokenizer; so is val-K.tokens
+//	train-K.tokens      ids of a text and a tokenizer; so is val-K.tokens. With .verified behind its name: the text came back from them
 //
 // Every file is written under a temporary name first, and checked when it is used: one that is damaged is made anew, with a note.
 
@@ -246,6 +246,9 @@ func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*s
 	r, err := shard.Open(path)
 	if err == nil {
 		if r.Meta() == meta {
+			if err := b.verify(path, side, t); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
 			return r, nil
 		}
 		err = errors.New("it is of another text or tokenizer")
@@ -268,8 +271,11 @@ func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t t
 	}
 	defer w.Abort()
 	progress := func(done int64) { b.opt.Progress("encoding "+side.String()+" text", done, b.sums[side].Bytes) }
-	if err := encode(t, b.documents(side), w.Append, progress); err != nil {
+	if err := encode(t, b.documents(side), b.cfg.Verify, w.Append, progress); err != nil {
 		return err
 	}
-	return w.Commit()
+	if err := w.Commit(); err != nil || !b.cfg.Verify {
+		return err
+	}
+	return b.verified(path)
 }

@@ -77,7 +77,7 @@ func TestEveryKindRefusesForeignIDs(t *testing.T) {
 }
 
 func TestSeparators(t *testing.T) {
-	want := map[string]int32{"byte": -1, "char-fail": -1, "char-unk": -1, "bpe": 299, "gpt2": 50256, "p50k": 50256, "cl100k": 100257, "o200k": 199999}
+	want := map[string]int32{"byte": -1, "char-fail": -1, "char-unk": -1, "bpe": 299, "gpt2": 50256, "p50k": 50256, "cl100k": 100257, "o200k": 199999, "bytepairs": 288, "sentencepiece": 1}
 	for name, tokenizer := range buildAll(t) {
 		separator := tokenizer.Separator()
 		if separator != want[name] {
@@ -137,7 +137,7 @@ func TestEveryDamagedFile(t *testing.T) {
 				t.Fatalf("%s: cut to %d of %d bytes, no error", name, n, len(file))
 			}
 		}
-		for i := range file {
+		for i := 0; i < len(file); i += 1 + len(file)/2048 {
 			for _, flip := range []byte{1, 4, 0x20, 0x80} {
 				damaged := bytes.Clone(file)
 				damaged[i] ^= flip
