@@ -10,7 +10,7 @@ import (
 func TestTokenizerStory(t *testing.T) {
 	inTiny(t)
 	text := read(t, "text.txt")
-	command("tokenizer", "train", "text.txt", "--vocab", "300", "--out", "a.tok").want(t, 0, "a.tok: 300 ids, kind bpe")
+	command("tokenizer", "train", "text.txt", "--vocab", "280", "--out", "a.tok").want(t, 0, "a.tok: 280 ids, kind bpe")
 	for _, name := range []string{"a.tok", "o200k", "byte"} {
 		ids := command("tokenizer", "encode", "text.txt", "--tokenizer", name).want(t, 0)
 		if strings.Trim(ids.out, "0123456789 ") != "\n" || ids.errOut != "" {
@@ -23,12 +23,12 @@ func TestTokenizerStory(t *testing.T) {
 			t.Errorf("%s: the text does not come back: %.80q %s", name, back.out, back.errOut)
 		}
 	}
-	command("tokenizer", "export", "--tokenizer", "a.tok", "--out", "hf.json").want(t, 0, "300 ids")
+	command("tokenizer", "export", "--tokenizer", "a.tok", "--out", "hf.json").want(t, 0, "280 ids")
 	if a, b := command("tokenizer", "encode", "text.txt", "--tokenizer", "a.tok"), command("tokenizer", "encode", "text.txt", "--tokenizer", "hf.json"); a != b {
 		t.Error("the exported file gives other ids")
 	}
 	command("tokenizer", "inspect", "--tokenizer", "cl100k").want(t, 0, "100 277, of which 16 stand for nothing", `100257 "<|endoftext|>"`)
-	command("tokenizer", "inspect", "--tokenizer", "a.tok", "--tokens").want(t, 0, "97\t\"a\"", "255\t\"\\xff\"", "299\t\"<|endoftext|>\"")
+	command("tokenizer", "inspect", "--tokenizer", "a.tok", "--tokens").want(t, 0, "97\t\"a\"", "255\t\"\\xff\"", "279\t\"<|endoftext|>\"")
 	command("tokenizer", "compare", "text.txt", "--tokenizer", "byte", "--tokenizer", "a.tok").want(t, 0, "tokens a byte", "1.0000", "yes")
 	var figures []tokenizerFigures
 	out := command("tokenizer", "compare", "text.txt", "--json", "--tokenizer", "byte", "--tokenizer", "hf.json").want(t, 0)
@@ -37,7 +37,7 @@ func TestTokenizerStory(t *testing.T) {
 		t.Errorf("figures %+v (%v)", figures, err)
 	}
 	// A run with the exported file keeps it in its checkpoints.
-	command("train", "tiny.yaml", "--set", "data.tokenizer.file=hf.json", "--set", "data.verify=true", "--set", "train.steps=4", "--out", "run").want(t, 0, "bytepairs tokenizer, 300 ids")
+	command("train", "tiny.yaml", "--set", "data.tokenizer.file=hf.json", "--set", "data.verify=true", "--set", "train.steps=4", "--out", "run").want(t, 0, "bytepairs tokenizer, 280 ids")
 	command("sample", "run", "--prompt", "times", "--tokens", "3").want(t, 0)
 }
 
