@@ -21,7 +21,7 @@ require (
 	gorgonia.org/tensor v0.9.24
 )
 
-// Pinned because later versions need Go 1.26. Only its table of GPT-2's tokens is used, which is the same in all versions.
+// Pinned because later versions need Go 1.26. Only its tables of tokens are used, which are the same in all versions.
 require github.com/tiktoken-go/tokenizer v0.7.0
 
 // Pinned because Gorgonia v0.9.18 pulls in a version that panics at start on Go 1.22 and newer.

@@ -45,6 +45,8 @@ func (t *spTokenizer) Marshal() ([]byte, error) {
 	return encodeFile(spFile{newHeader(kindSentencePiece), t.model})
 }
 
+const maxPieceBytes = 1024 // the ways to divide a piece are searched, which takes time by the square
+
 const spSpace = "\u2581" // a space, in pieces
 
 // newSentencePiece reads a model's file.
@@ -92,6 +94,8 @@ func (t *spTokenizer) addPiece(v *vocabulary, spelled map[string]int32, id int32
 	switch {
 	case text == "" || !utf8.ValidString(text):
 		return errors.New("its text is empty or not UTF-8")
+	case len(p.text) > maxPieceBytes:
+		return fmt.Errorf("it has %d bytes, more than the %d allowed", len(p.text), maxPieceBytes)
 	case strings.Contains(p.text, " "):
 		return errors.New("it holds a space, for which pieces have U+2581: it is not supported")
 	case p.kind == pieceControl:
@@ -137,7 +141,7 @@ func splitSpaces(text []byte) int {
 	return len(text)
 }
 
-// rule is a pair that becomes a piece, by the piece's score.
+// spRule is a pair that becomes a piece, by the piece's score.
 type spRule struct {
 	left, right, result int32
 	score               float32

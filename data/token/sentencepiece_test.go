@@ -60,6 +60,7 @@ func TestSentencePieceRefuses(t *testing.T) {
 		"empty or not UTF-8":                                 piece("\xff", 0, pieceNormal),
 		"type 7 is not known":                                piece("x", 0, 7),
 		"not the name of one":                                piece("<0x1FF>", 0, pieceByte),
+		"1100 bytes, more than the 1024 allowed":             piece(strings.Repeat("x", 1100), 0, pieceNormal),
 		"type UNUSED":                                        piece("ath", 0, pieceUnused),
 		"not a protocol buffer message":                      {0x0A},
 		`special token 275, "<|endoftext|>", is given twice`: piece(endOfText, 0, pieceControl),
