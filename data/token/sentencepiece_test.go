@@ -37,6 +37,19 @@ func TestSentencePieceByHand(t *testing.T) {
 	}
 }
 
+// TestSentencePieceTies has pieces of one score, of which the leftmost merges first, and a true U+FFFD, which invalid bytes are not.
+func TestSentencePieceTies(t *testing.T) {
+	tokenizer, err := newSentencePiece(smallModel(piece("ea", -30, pieceNormal), piece("ce", -30, pieceNormal), piece("\ufffd", -31, pieceNormal)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]int32{"cea": {276, 263}, "ea": {275}, "\ufffd": {277}, "\xff": {3 + 0xFF}} {
+		if got := mustEncode(t, tokenizer, text); !slices.Equal(got, want) {
+			t.Errorf("%q: ids %d, want %d", text, got, want)
+		}
+	}
+}
+
 func TestSentencePieceRefuses(t *testing.T) {
 	_, err := Load(filepath.Join("testdata", "unigram.model"))
 	wantError(t, err, "unigram.model", "trainer_spec.model_type", "UNIGRAM", "want BPE")
