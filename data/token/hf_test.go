@@ -14,6 +14,8 @@ func TestHFRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	built := buildAll(t)
 	built["hf-gpt2"], built["hf-o200k"] = load(t, "hf-gpt2.json"), load(t, "hf-o200k.json")
+	delete(built, kindP50K)  // as gpt2
+	delete(built, kindO200K) // its pattern has smaller ones
 	for name, tokenizer := range built {
 		file, err := MarshalHF(tokenizer)
 		if tokenizer.Kind() == kindByte || tokenizer.Kind() == kindChar || tokenizer.Kind() == kindSentencePiece {
