@@ -153,7 +153,7 @@ func read(file []byte) (Tokenizer, error) {
 }
 
 // Fingerprint identifies a tokenizer: the SHA-256 of its Marshal, in hexadecimal. Equal fingerprints mean equal ids for every text,
-// with one exception: kinds bpe and gpt2 split text by Unicode classes, so a character that a Unicode version newly assigned can get
+// with one exception: kinds of byte pairs split text by Unicode classes, so a character that a Unicode version newly assigned can get
 // other ids (of the same bytes) from a program built with another release of Go.
 func Fingerprint(t Tokenizer) (string, error) {
 	file, err := t.Marshal()
