@@ -110,6 +110,7 @@ data:
   val: {files: [], fraction: 0.1, by: auto}
   tokenizer: {kind: bpe, vocab: 1024, unknown: fail, file: ""}
   invalid_utf8: fail
+  verify: false
   cache: ""
 model:
   layers: 4

@@ -75,7 +75,7 @@ func TestRules(t *testing.T) {
 		{"data.train=[a, '']", "data.train: entry 2 is empty (a file, glob or folder)"},
 		{"data.val.fraction=0", "data.val.fraction: 0 is out of range (above 0, below 1, or name separate files in val.files)"},
 		{"data.val.fraction=0 ; data.val.files=v.txt", ""},
-		{"data.tokenizer.kind=tiktoken", `data.tokenizer.kind: "tiktoken" is not known (allowed: bpe, byte, char, gpt2)`},
+		{"data.tokenizer.kind=tiktoken", `data.tokenizer.kind: "tiktoken" is not known (allowed: bpe, byte, char, cl100k, gpt2, o200k, p50k)`},
 		{"data.tokenizer.vocab=257", "data.tokenizer.vocab: 257 is out of range (258 to 1048576)"},
 		{"data.tokenizer.vocab=257 ; data.tokenizer.kind=byte", ""},
 		{"data.tokenizer.unknown=skip", `data.tokenizer.unknown: "skip" is not known (allowed: fail, unk)`},

@@ -10,6 +10,7 @@ type Config struct {
 	Val       Val          `yaml:"val"`          // where the validation documents come from
 	Tokenizer token.Config `yaml:"tokenizer"`    // how it becomes ids
 	Invalid   string       `yaml:"invalid_utf8"` // fail | replace (by U+FFFD)
+	Verify    bool         `yaml:"verify"`       // all text must come back from its ids, byte by byte, when it is encoded
 	Cache     string       `yaml:"cache"`        // folder of token shards; "" = beside the run folder
 }
 

@@ -24,7 +24,7 @@ import (
 //
 //	sources-K.json      sizes, times and fingerprints of the files of a configuration, so that unchanged files need not be read
 //	tokenizer-K-F.json  the tokenizer of a configuration and training text; F is its own fingerprint
-//	train-K.tokens      ids of a text and a tokenizer; so is val-K.tokens
+//	train-K.tokens      ids of a text and a tokenizer; so is val-K.tokens. With .verified behind its name: the text came back from them
 //
 // Every file is written under a temporary name first, and checked when it is used: one that is damaged is made anew, with a note.
 
@@ -253,6 +253,9 @@ func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*s
 	}
 	if err == nil {
 		if r.Meta() == meta {
+			if err := b.verify(path, side, t); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
 			return r, nil
 		}
 		err = errors.New("it is of another text or tokenizer")
@@ -281,8 +284,11 @@ func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t t
 		}
 		return w.Append(ids)
 	}
-	if err := encode(t, b.documents(side), add, progress); err != nil {
+	if err := encode(t, b.documents(side), b.cfg.Verify, add, progress); err != nil {
 		return err
 	}
-	return w.Commit()
+	if err := w.Commit(); err != nil || !b.cfg.Verify {
+		return err
+	}
+	return b.verified(path)
 }

@@ -1,13 +1,12 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unicode"
-	"unicode/utf8"
 
 	"prenorm/data/batch"
 	"prenorm/data/corpus"
@@ -15,7 +14,7 @@ import (
 )
 
 // Documents are encoded in pieces of about pieceSize bytes, and so many pieces at a time that they have waveSize bytes. Neither depends
-// on the number of cores, and the ids do not depend on either (see [cut]).
+// on the number of cores, and the ids do not depend on either (see [token.Cut]).
 const (
 	pieceSize = 256 << 10
 	waveSize  = 4 << 20
@@ -25,18 +24,21 @@ const (
 type piece struct {
 	document corpus.Document
 	text     []byte
+	at       int  // where text starts in the document's text
 	first    bool // it starts a document other than the first
 	ids      []int32
+	back     []byte // what the ids decode to, where that is to be proved
+	lost     int    // where that differs from text, with errLost
 	err      error
 }
 
 // encode hands the ids of all documents to emit, in order, with the tokenizer's separator, if it has one, between documents. progress
-// is told the bytes done.
-func encode(t token.Tokenizer, documents corpus.Documents, emit func([]int32) error, progress func(done int64)) error {
+// is told the bytes done. With verify the ids must decode to the text.
+func encode(t token.Tokenizer, documents corpus.Documents, verify bool, emit func([]int32) error, progress func(done int64)) error {
 	var wave []piece
 	var waiting, done int64
 	flush := func() error {
-		encodeAll(t, wave)
+		encodeAll(t, wave, verify)
 		for i := range wave {
 			if err := wave[i].emit(t, emit); err != nil {
 				return err
@@ -53,10 +55,10 @@ func encode(t token.Tokenizer, documents corpus.Documents, emit func([]int32) er
 			return err
 		}
 		for text, first := d.Text, several; len(text) > 0; first = false {
-			n := cut(text, pieceSize)
+			n := token.Cut(text, pieceSize)
 			wave = grow(wave)
 			p := &wave[len(wave)-1]
-			p.document, p.text, p.first = d, text[:n], first
+			p.document, p.text, p.at, p.first = d, text[:n], len(d.Text)-len(text), first
 			text = text[n:]
 			if waiting += int64(n); waiting >= waveSize {
 				if err := flush(); err != nil {
@@ -78,7 +80,7 @@ func grow(wave []piece) []piece {
 }
 
 // encodeAll encodes the pieces on all cores.
-func encodeAll(t token.Tokenizer, wave []piece) {
+func encodeAll(t token.Tokenizer, wave []piece, verify bool) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(wave)) {
@@ -86,6 +88,9 @@ func encodeAll(t token.Tokenizer, wave []piece) {
 			for i := next.Add(1) - 1; i < int64(len(wave)); i = next.Add(1) - 1 {
 				p := &wave[i]
 				p.ids, p.err = t.Encode(p.ids[:0], p.text)
+				if verify && p.err == nil {
+					p.back, p.lost, p.err = comesBack(t, p.ids, p.text, p.back)
+				}
 			}
 		})
 	}
@@ -109,6 +114,11 @@ func (p *piece) emit(t token.Tokenizer, emit func([]int32) error) error {
 // message from the start of what it is given.
 func (p *piece) explain(t token.Tokenizer) error {
 	err := p.err
+	if errors.Is(err, errLost) {
+		end := min(p.lost+16, len(p.text))
+		return fmt.Errorf("%s: %w: at byte %d of the document, %q becomes %q: use another tokenizer, such as kind byte or bpe, or leave data.verify out", p.document.Name, err,
+			p.document.Offset+p.at+p.lost, p.text[p.lost:end], p.back[p.lost:min(p.lost+16, len(p.back))])
+	}
 	if _, whole := t.Encode(nil, p.document.Text); whole != nil {
 		err = whole
 	}
@@ -116,20 +126,6 @@ func (p *piece) explain(t token.Tokenizer) error {
 		return fmt.Errorf("%s, in its part from byte %d on: %w", p.document.Name, p.document.Offset, err)
 	}
 	return fmt.Errorf("%s: %w", p.document.Name, err)
-}
-
-// cut returns the length of the first piece of text: about size bytes, ending where a space or a newline follows a character that is
-// not white space, or else all of it. No kind of tokenizer joins characters across such a place, so the ids of the pieces are the ids
-// of the whole; a test holds every registered kind to that.
-func cut(text []byte, size int) int {
-	for i := max(size, 1); i < len(text); i++ {
-		if text[i] == ' ' || text[i] == '\n' {
-			if r, _ := utf8.DecodeLastRune(text[:i]); !unicode.IsSpace(r) {
-				return i
-			}
-		}
-	}
-	return len(text)
 }
 
 // Text is encoded text in memory.
@@ -156,7 +152,7 @@ func EncodeFiles(t token.Tokenizer, patterns []string, invalid string, stdin io.
 			}
 		}
 	}
-	err = encode(t, documents, func(ids []int32) error {
+	err = encode(t, documents, false, func(ids []int32) error {
 		text.IDs = append(text.IDs, ids...)
 		return nil
 	}, func(int64) {})

@@ -10,7 +10,7 @@ import (
 const kindChar = "char"
 
 func init() {
-	Register(kindChar, Maker{New: trainChar, Unmarshal: unmarshalChar})
+	Register(kindChar, Maker{New: trainChar, Trained: true, Unmarshal: unmarshalChar})
 }
 
 // charTokenizer has one id for each Unicode character of its training text, in the order of the code points. With unknown "unk" one
