@@ -124,7 +124,7 @@ func (l *loop) evaluate(ctx context.Context, step int64) error {
 		return err
 	}
 	l.progress.Line(fmt.Sprintf("step %d/%d  validation loss %.4f  perplexity %.2f  bits per byte %.3f", step, l.Train.Steps, e.Loss, e.Perplexity(), record.BitsPerByte))
-	return nil
+	return l.score(step, e.Loss)
 }
 
 // sample writes a text from the model as it is. Its random numbers depend on the seed and the step alone.
