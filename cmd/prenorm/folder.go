@@ -23,7 +23,9 @@ func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, source
 	if f.fresh {
 		err = c.setAside(cmd)
 	} else {
-		changed, err = f.checkRun(cmd, l, source)
+		if changed, err = f.checkRun(cmd, l, source); err == nil {
+			err = c.startOver(cmd)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -94,6 +96,7 @@ func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runS
 	if err != nil {
 		return nil, err
 	}
+	changed = append(changed, f.looseEnough(cmd, old.Run.Checkpoint, l)...)
 	step := stepOf(newest)
 	f.finished = step == int64(l.Run.Train.Steps)
 	if step > int64(l.Run.Train.Steps) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,8 +66,28 @@ func (c *claim) goBack(cmd *cobra.Command, step int64) error {
 	return nil
 }
 
-// keepMetrics copies a run's measurements to a new file beside them, as a run that goes on from an older step drops what comes after it. It
-// returns the file's path.
+// startOver says of a run whose folder has no checkpoint that it begins at step 0, and keeps beside it what was measured before.
+func (c *claim) startOver(cmd *cobra.Command) error {
+	dir := c.before.dir
+	entries, err := checkpoint.List(checkpoint.OS, filepath.Join(dir, train.CheckpointFolder))
+	measured := sizeOf(filepath.Join(dir, train.MetricsFile)) > 0
+	if err != nil || len(entries) > 0 || c.config == nil && !measured {
+		return err
+	}
+	text := "no checkpoint yet: starting at step 0"
+	if measured {
+		copied, err := keepMetrics(dir)
+		if err != nil {
+			return err
+		}
+		text += "; what was measured before is in " + copied
+	}
+	note(cmd.OutOrStdout(), "%s", text)
+	return nil
+}
+
+// keepMetrics copies a run's measurements to a new file beside them, as a run that goes on from an older step drops what comes after it. One of
+// the same bytes that is there already is taken for it. It returns the file's path.
 func keepMetrics(dir string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(dir, train.MetricsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,10 +95,15 @@ func keepMetrics(dir string) (string, error) {
 	}
 	for n := 1; ; n++ {
 		path := filepath.Join(dir, fmt.Sprintf("metrics.aside-%d.jsonl", n))
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			return path, shard.WriteFile(path, data)
 		} else if err != nil {
 			return "", err
+		} else if !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
+			continue
+		}
+		if there, err := os.ReadFile(path); err != nil || bytes.Equal(there, data) {
+			return path, err
 		}
 	}
 }

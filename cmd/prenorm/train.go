@@ -81,7 +81,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, path string) error {
-	for _, pair := range [][2]string{{"fresh", "resume"}, {"dry-run", "fresh"}, {"dry-run", "profile"}} {
+	for _, pair := range [][2]string{{"fresh", "resume"}, {"dry-run", "fresh"}, {"dry-run", "from-step"}, {"dry-run", "profile"}} {
 		if err := exclusive(cmd, pair[0], pair[1]); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	if f.finished {
 		note(cmd.OutOrStdout(), "the run was done already, so nothing was trained: %s", f.anotherRun(source))
 	}
-	return started, conclude(ctx, cmd, commandLine(cmd, source.path), source.dir, loaded.Run, outcome)
+	return started, conclude(ctx, cmd, commandLine(cmd, source.path, "max-step"), source.dir, loaded.Run, outcome)
 }
 
 // job is the run of train and of a rehearsal.
@@ -255,8 +255,8 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 	return nil
 }
 
-// commandLine is the command line that goes on with a run: this one without --fresh and --from-step.
-func commandLine(cmd *cobra.Command, path string) string {
+// commandLine is the command line that goes on with a run: this one without --fresh and --from-step, and without other flags that are named.
+func commandLine(cmd *cobra.Command, path string, without ...string) string {
 	words := []string{programName(), cmd.Name(), shellWord(path)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch v := f.Value.(type) {
@@ -266,7 +266,7 @@ func commandLine(cmd *cobra.Command, path string) string {
 			}
 		default:
 			switch {
-			case f.Name == "fresh" || f.Name == "from-step" || f.Hidden:
+			case f.Name == "fresh" || f.Name == "from-step" || f.Hidden || slices.Contains(without, f.Name):
 			case v.Type() == "bool":
 				words = append(words, "--"+f.Name)
 			default:
