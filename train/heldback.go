@@ -159,7 +159,10 @@ func (l *loop) writeBundle(r Report) string {
 	dir := filepath.Join(l.Dir, BundleFolder)
 	switch {
 	case errors.Is(err, errNoRoom):
-		l.progress.Line(fmt.Sprintf("no bundle of step %d: %s holds %d already (train.guard.bundles)", r.Step, dir, l.Train.Guard.Bundles))
+		if !l.full {
+			l.progress.Line(fmt.Sprintf("no bundle of step %d, nor of later ones: %s holds %d already (train.guard.bundles)", r.Step, dir, l.Train.Guard.Bundles))
+		}
+		l.full = true
 		return ""
 	case err != nil:
 		l.progress.Line(fmt.Sprintf("no bundle of step %d: %s: %v; nothing else is lost", r.Step, dir, err))
