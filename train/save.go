@@ -122,8 +122,12 @@ func (l *loop) ended(dir string, err error) error {
 }
 
 // finish waits for the save at work, saves what one that failed has not, as the disk may have room again, and removes what the last
-// validation has made needless. A run that was done before removes nothing.
+// validation has made needless. A run that was done before removes nothing. What the guard has
+// cost the run is said before.
 func (l *loop) finish() error {
+	if text := l.state.Guard.summary(); text != "" {
+		l.progress.Line(text)
+	}
 	err := l.settle()
 	if l.failed {
 		return errors.Join(err, l.save(), l.settle())
