@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
@@ -89,7 +90,7 @@ func (c *claim) startOver(cmd *cobra.Command) error {
 // keepMetrics copies a run's measurements to a new file beside them, as a run that goes on from an older step drops what comes after it. One of
 // the same bytes that is there already is taken for it. It returns the file's path.
 func keepMetrics(dir string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, train.MetricsFile))
+	data, err := regular.ReadFile(filepath.Join(dir, train.MetricsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data/regular"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
@@ -181,7 +182,7 @@ func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) 
 
 // losses are the lines of the metrics of a run that are of its steps, applied or held back, without what depends on the clock.
 func losses(dir string) (lines []string) {
-	data, err := os.ReadFile(filepath.Join(dir, train.MetricsFile))
+	data, err := regular.ReadFile(filepath.Join(dir, train.MetricsFile))
 	if err != nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"prenorm/data"
 	"prenorm/data/corpus"
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/data/token"
 )
@@ -112,7 +113,7 @@ func (b *builder) recall() bool {
 	if path == "" {
 		return false
 	}
-	content, err := os.ReadFile(path)
+	content, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
@@ -219,7 +220,7 @@ func (b *builder) savedTokenizer(prefix string) token.Tokenizer {
 		if !mine || !whole {
 			continue
 		}
-		file, err := os.ReadFile(path)
+		file, err := regular.ReadFile(path)
 		if sum := sha256.Sum256(file); err == nil && hex.EncodeToString(sum[:]) != name {
 			err = errors.New("its content does not match the fingerprint in its name")
 		}
