@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -124,9 +125,15 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	if err != nil {
 		return err
 	}
-	return f.print(cmd, evalRecord{Checkpoint: t.dir, Step: t.step, Weights: f.weights, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
+	if err := f.print(cmd, evalRecord{Checkpoint: t.dir, Step: t.step, Weights: f.weights, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
 		BitsPerByte: metrics.Float(e.BitsPerByte(text.split.BytesPerToken())), Predicted: e.Targets, Tokens: text.split.Tokens,
-		Bytes: text.split.Bytes, Documents: text.split.Documents})
+		Bytes: text.split.Bytes, Documents: text.split.Documents}); err != nil {
+		return err
+	}
+	if math.IsNaN(e.Loss) || math.IsInf(e.Loss, 0) {
+		return fmt.Errorf("checkpoint %s: the loss is %v: its weights, or what they compute, are not finite: take an older checkpoint", t.dir, e.Loss)
+	}
+	return nil
 }
 
 // encode reads texts that the command line names.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,21 @@ import (
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 )
+
+// stepFlag is a step on the command line.
+type stepFlag int64
+
+func (s *stepFlag) String() string { return strconv.FormatInt(int64(*s), 10) }
+func (s *stepFlag) Type() string   { return "step" }
+
+func (s *stepFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return errors.New("wants the step of a checkpoint, a number such as 300 (another run starts from one that was set aside with --set init_from=FOLDER)")
+	}
+	*s = stepFlag(n)
+	return nil
+}
 
 // base is the checkpoint that the run in a folder goes on from: the newest whole one, or that of --from-step; "" where there is none.
 func (f *trainFlags) base(dir string) (string, error) {

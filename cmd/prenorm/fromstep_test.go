@@ -55,6 +55,9 @@ func TestFromStepRefuses(t *testing.T) {
 	command("train", "whole", "--from-step", "7").want(t, exitUsage, "--from-step 7: whole has no checkpoint of that step (steps: 16, 20)")
 	command("train", "whole", "--from-step", "16", "--fresh").want(t, exitUsage, "exclude each other")
 	command("train", "whole", "--from-step", "16", "--dry-run").want(t, exitUsage, "--dry-run and --from-step exclude each other")
+	if r := command("train", "whole", "--from-step", "16.aside-1").want(t, exitUsage, "from-step", "wants the step of a checkpoint, a number such as 300"); strings.Contains(r.errOut, "strconv") {
+		t.Error(r.errOut)
+	}
 	command("train", "whole", "--from-step", "-2").want(t, exitUsage, "wants the step of a checkpoint")
 	r := command("train", "tiny.yaml", "--out", "whole", "--from-step", "16", "--set", "data.train=gone.txt")
 	if r.code == exitOK || !exists(filepath.Join("whole", "checkpoints", "step-00000020")) || exists(filepath.Join("whole", "checkpoints", "step-00000020.aside-1")) {

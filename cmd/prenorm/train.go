@@ -69,7 +69,8 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's `folder` (default runs/NAME)")
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
-	cmd.Flags().Int64Var(&f.fromStep, "from-step", -1, "go on from the checkpoint of this `step`; newer ones are set aside, nothing is deleted")
+	f.fromStep = -1
+	cmd.Flags().Var((*stepFlag)(&f.fromStep), "from-step", "go on from the checkpoint of this `step`; newer ones are set aside, nothing is deleted")
 	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "take three steps, say what the run takes, and keep nothing")
 	cmd.Flags().BoolVar(&f.anyway, "ignore-estimates", false, "start although the memory, or the disk for token files, that the run is estimated to take is not there")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
