@@ -18,6 +18,7 @@ import (
 type encoder struct {
 	tokenizer token.Tokenizer
 	emit      func([]int32) error    // gets the ids of all documents, in order, with the tokenizer's separator, if it has one, between documents
+	begin     func() error           // told before the ids of a document, its separator included; may be nil
 	progress  func(done int64)       // told of bytes done
 	mark      func(p position) error // told now and then of a place up to which all ids were emitted; may be nil
 	from      *position              // where an earlier process came to; nil = the start
@@ -48,12 +49,6 @@ var markEvery = int64(64 << 20)
 
 // errElsewhere says that the documents are not those that an earlier process came to a position in.
 var errElsewhere = errors.New("the text is another one than before")
-
-// encode is an encoder without marks.
-func encode(t token.Tokenizer, documents corpus.Documents, emit func([]int32) error, progress func(done int64)) error {
-	e := encoder{tokenizer: t, emit: emit, progress: progress}
-	return e.run(documents)
-}
 
 // run encodes the documents. When it returns, nothing of it runs any more.
 func (e *encoder) run(documents corpus.Documents) error {
@@ -128,7 +123,12 @@ func (b *bundle) encode(t token.Tokenizer) {
 // emit hands on the ids of the pieces, then the error, if any.
 func (b *bundle) emit(e *encoder) error {
 	start := 0
-	for _, end := range b.ends {
+	for i, end := range b.ends {
+		if e.begin != nil && b.pieces[i].first {
+			if err := e.begin(); err != nil {
+				return err
+			}
+		}
 		if err := e.emit(b.ids[start:end]); err != nil {
 			return err
 		}
@@ -156,6 +156,7 @@ func (p *piece) explain(t token.Tokenizer, err error) error {
 // Text is encoded text in memory.
 type Text struct {
 	IDs       batch.IDs
+	Starts    batch.Places // where the documents begin
 	Documents int
 	Bytes     int64 // of text; bits per byte follow from it, see [Split.BytesPerToken]
 }
@@ -180,11 +181,16 @@ func EncodeFiles(t token.Tokenizer, patterns []string, cfg data.Config, stdin io
 			}
 		}
 	}
-	err = encode(t, documents, func(ids []int32) error {
+	e := encoder{tokenizer: t, progress: func(int64) {}}
+	e.begin = func() error {
+		text.Starts = append(text.Starts, text.IDs.Len())
+		return nil
+	}
+	e.emit = func(ids []int32) error {
 		text.IDs = append(text.IDs, ids...)
 		return nil
-	}, func(int64) {})
-	if err != nil {
+	}
+	if err := e.run(documents); err != nil {
 		return nil, err
 	}
 	return text, nil
