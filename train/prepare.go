@@ -9,6 +9,7 @@ import (
 	"prenorm/data/token"
 	"prenorm/model"
 	"prenorm/train/checkpoint"
+	"prenorm/train/metrics"
 	"prenorm/train/schedule"
 )
 
@@ -46,7 +47,11 @@ func (l *loop) openData(from *checkpoint.Loaded) error {
 	if cache == "" {
 		cache = filepath.Join(l.Dir, "data")
 	}
-	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: func(line string) { fmt.Fprintln(l.Out, line) }}
+	stages := metrics.NewStages(l.Out)
+	defer stages.Close()
+	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Progress: func(stage string, done, total int64) {
+		stages.Show(stage, done, total, stage != "training tokenizer" || total == 0) // merges, once all bytes are counted
+	}}
 	var err error
 	if from != nil {
 		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {

@@ -234,3 +234,22 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+// TestCutBetweenStretches cuts near the place where one stretch ends and the next begins: where the whole text would be cut.
+func TestCutBetweenStretches(t *testing.T) {
+	small(t, 1<<16, 1<<20)
+	text := strings.Repeat(strings.Repeat("é", 350)+"x\n", 300)
+	tree(t, map[string]string{"a.txt": text})
+	for at := 1<<16 - 1400; at < 1<<16+1400; at += 61 {
+		cfg := config("a.txt")
+		cfg.Val.Fraction = 1 - float64(at)/float64(len(text))
+		c, err := Open(cfg, nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := cutNear([]byte(text), int(float64(len(text))-float64(len(text))*cfg.Val.Fraction+0.5))
+		if docs := collect(t, c, Val); len(docs) == 0 || docs[0].Offset != int64(want) {
+			t.Errorf("cut at %d, want %d", docs[0].Offset, want)
+		}
+	}
+}
