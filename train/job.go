@@ -88,6 +88,7 @@ type loop struct {
 	metrics   *metrics.Writer
 	progress  *metrics.Progress
 	state     State
+	packed    []batch.Packing // of each source, where documents are packed whole
 	files     map[string][]byte
 	newest    string // folder of the newest checkpoint
 	saved     int64  // its step, -1 for none

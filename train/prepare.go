@@ -99,7 +99,7 @@ func (l *loop) openStart() (token.Tokenizer, error) {
 
 // buildModel makes weights, training step and batches, new or from the checkpoint.
 func (l *loop) buildModel(from *checkpoint.Loaded) error {
-	loader, err := batch.NewLoader(l.data.Train, l.Train.Batch, l.Model.Context, l.Seed)
+	feed, err := l.openFeed()
 	if err != nil {
 		return err
 	}
@@ -110,23 +110,20 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 		return err
 	}
 	l.stepper, err = NewStepper(l.weights, StepOptions{Batch: l.Train.Batch, Context: l.Model.Context, Accumulate: l.Train.Accumulate,
-		Optimizer: l.Train.Optimizer, Clip: l.Train.Clip, Seed: l.Seed, Inspect: l.Train.Inspect.Every > 0})
+		Optimizer: l.Train.Optimizer, Clip: l.Train.Clip, Seed: l.Seed, Inspect: l.Train.Inspect.Every > 0, Documents: !l.Data.Cross})
 	if err != nil {
 		return err
 	}
-	if n := l.data.Val.Len(); n <= int64(l.Model.Context) {
-		return fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1)
-	}
-	if l.evaluator, err = NewEvaluator(l.weights, l.Train.Batch); err != nil {
+	if l.evaluator, err = NewEvaluatorBy(l.weights, l.Train.Batch, dataset.RuleOf(l.Data)); err != nil {
 		return err
 	}
 	for range max(l.Train.Accumulate, 1) {
 		l.micros = append(l.micros, &batch.Batch{})
 	}
-	if err := l.start(from, loader); err != nil {
+	if err := l.start(from, feed); err != nil {
 		return err
 	}
-	l.batches = batch.Prefetch(loader, prefetchDepth)
+	l.batches = batch.Prefetch(feed, prefetchDepth)
 	return nil
 }
 
@@ -134,11 +131,11 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 const prefetchDepth = 2
 
 // start sets the state: the checkpoint's, or that of a new run.
-func (l *loop) start(from *checkpoint.Loaded, loader *batch.Loader) error {
+func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 	var err error
 	l.saved = -1
 	if from == nil {
-		l.state = State{Seed: l.Seed, Data: fingerprints(l.data.Stats)}
+		l.state = State{Cursor: feed.Cursor(), Seed: l.Seed, Data: fingerprints(l.data.Stats), Sources: sourceStates(len(l.Data.Sources), l.data.Sources)}
 		return l.firstWeights()
 	}
 	if l.state, err = restore(l.weights, l.stepper, from); err != nil {
@@ -152,7 +149,7 @@ func (l *loop) start(from *checkpoint.Loaded, loader *batch.Loader) error {
 		return fmt.Errorf("run folder %s was started with seed %d, now it is %d: a run keeps its seed; start anew with --fresh", l.Dir, l.state.Seed, l.Seed)
 	}
 	l.newest, l.saved = from.Dir, l.state.Step
-	return loader.Seek(l.state.Cursor)
+	return feed.Seek(l.state.Cursor)
 }
 
 // firstWeights draws the weights or takes them from elsewhere.

@@ -21,6 +21,8 @@ type State struct {
 	Tokens int64        `json:"tokens"` // trained on so far, repetitions counted
 	Seed   int64        `json:"seed"`
 	Data   Fingerprints `json:"data"`
+	// Sources are the texts of a run with several.
+	Sources []SourceState `json:"sources,omitempty"`
 	// Products is who multiplied matrices in the last updates, as [kernels.Multiplier] says; "" for a backend with one way to.
 	Products string `json:"products,omitempty"`
 }

@@ -150,7 +150,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 		defer func() { err = errors.Join(err, file.Close()) }()
 		job.Profile = file
 	}
-	if slices.Contains(slices.Concat(job.Data.Train, job.Data.Val.Files), "-") {
+	if slices.Contains(job.Data.Paths(), "-") {
 		hintTerminal(job.Stdin, cmd.ErrOrStderr())
 	}
 	outcome, err := train.Run(ctx, be, job)
