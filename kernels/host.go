@@ -17,6 +17,9 @@ type HostArena struct {
 // arenaAlign is a cache line, and the widest vector of any CPU served.
 const arenaAlign = 64
 
+// hugeArena is the size from which an arena asks for huge pages.
+const hugeArena = 2 << 20
+
 // hostMemory is asked for once: an arena takes less time than the answer.
 var hostMemory = sync.OnceValue(HostMemory)
 
@@ -35,6 +38,9 @@ func NewHostArena(bytes int) (*HostArena, error) {
 			float64(total)/(1<<30), float64(hostMemory())/(1<<30))
 	}
 	raw := make([]byte, bytes+arenaAlign)
+	if bytes >= hugeArena {
+		InHugePages(raw)
+	}
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (arenaAlign - 1)
 	return &HostArena{mem: raw[skip : skip+bytes : skip+bytes], bytes: bytes}, nil
 }

@@ -46,11 +46,13 @@ of arithmetic: model FLOPs utilisation against what was measured, not against a 
 launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
 where that is quick: "naive" is how many times slower they are.
 
---cpuprofile FILE, which every command has, writes a profile for go tool pprof. --compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
+--profile FILE writes a trace of three training steps, launch by launch, where FILE ends in .json, and a CPU profile of what is measured, for
+go tool pprof, where it ends in .pprof or .prof. --compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
 		Example: `  prenorm bench --config quickstart
   prenorm bench train --config gpt2-124m --device cuda --json > before.json
   prenorm bench train --config gpt2-124m --device cuda --set kernels.matmul=own --compare before.json
-  prenorm bench train --config quickstart --profile trace.json   # open it at https://ui.perfetto.dev`,
+  prenorm bench train --config quickstart --profile trace.json   # open it at https://ui.perfetto.dev
+  prenorm bench sample --config quickstart --profile cpu.pprof   # go tool pprof -top cpu.pprof`,
 		ValidArgs: benchParts,
 		RunE:      f.run,
 	}
@@ -58,7 +60,7 @@ where that is quick: "naive" is how many times slower they are.
 	cmd.Flags().Float64Var(&f.seconds, "seconds", 5, "about how many `seconds` each part measures")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	cmd.Flags().StringVar(&f.compare, "compare", "", "print ratios to the figures in this `file`, which --json wrote")
-	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of three training steps to this `file`, for https://ui.perfetto.dev")
+	cmd.Flags().StringVar(&f.profile, "profile", "", "write a profile to this `file`: NAME.json for https://ui.perfetto.dev, NAME.pprof for go tool pprof")
 	f.setFlag(cmd)
 	f.runDeviceFlags(cmd)
 	must(cmd.RegisterFlagCompletionFunc("config", completeRunFile))
@@ -75,8 +77,8 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if !(f.seconds > 0 && f.seconds <= 3600) {
 		return nil, wrongUsage(cmd, "--seconds %g: wants a number above 0, up to 3600", f.seconds)
 	}
-	if f.profile != "" && len(parts) > 0 && !slices.Contains(parts, "train") {
-		return nil, wrongUsage(cmd, "--profile is of training steps, and train is not among the parts")
+	if err := f.checkProfile(cmd, parts); err != nil {
+		return nil, err
 	}
 	if f.compare == "" {
 		return nil, nil
@@ -111,28 +113,26 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 	if run.Model.Vocab, _, err = vocabOf(cmd, l); err != nil {
 		return err
 	}
-	var trace *traceFile
-	if f.profile != "" {
-		if trace, err = openTrace(f.profile); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, trace.Close()) }()
+	profile, err := f.openProfile()
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, profile.Close()) }()
 	be, err := openBackend(run.Device, run.Options(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer be.Close()
 	warnMatMul(cmd, be, l)
+	if err := profile.start(); err != nil {
+		return err
+	}
 	r, recording, err := f.measure(cmd, be, run, parts)
 	if err != nil {
 		return explainMemory(be, run, err)
 	}
-	if trace != nil {
-		if err := recording.WriteChrome(trace, fmt.Sprintf("%s: training steps on %s in %s", r.Name, r.Device, r.Precision)); err != nil {
-			return err
-		}
-		note(cmd.ErrOrStderr(), "profile of training steps written to %s", f.profile)
+	if err := profile.finish(cmd, r, recording); err != nil {
+		return err
 	}
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), r)

@@ -1,7 +1,8 @@
 // Package cpu is the fast host backend: every call of package kernels in float32, over a pool of workers.
 //
-// Results do not depend on the number of workers. Work is cut into tasks by shapes alone, each element is written by one task, and sums
-// over rows run in fixed blocks whose partial sums are added in a fixed order. Nor do they depend on where the arena lies.
+// Results do not depend on the number of workers. Work is cut into tasks by shapes alone (rows of dot products by the workers too, as
+// each is a sum of its own), each element is written by one task, and sums over rows run in fixed blocks whose partial sums are added in a
+// fixed order. Nor do they depend on where the arena lies.
 //
 // Inner loops exist on several tiers: assembly with AVX-512 or AVX2 and FMA (amd64; written by the generator in gen) and portable Go. The best
 // one that the machine has is taken, unless the environment variable PRENORM_CPU names another: avx512, avx2 or go. Products have the same

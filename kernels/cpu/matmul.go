@@ -131,33 +131,6 @@ func (t *tier) productLoop(m, n, k int, a, b factor, c []float32, accumulate boo
 	})
 }
 
-// dotRows is the number of rows of x up to which x Wᵀ is computed by dot products: they read W where it lies, and packing it first would
-// cost more than multiplying. A row of the product does not depend on how many there are.
-const dotRows = 8
-
-// dotGroup is how many rows of W are multiplied by all rows of x before the next: they stay in the first cache.
-const dotGroup = 8
-
-// dotsLoop is the loop of y[m,n] = x[m,k] w[n,k]ᵀ over blocks of rows of w, each read once from memory, with an epilogue unless that is nil. dots
-// computes the sums of row i of x with rows of w from j on; it is not called where k is 0.
-func (t *tier) dotsLoop(m, n, k int, y []float32, e *epilogue, accumulate bool, dots func(i, j, rows int)) *loop {
-	per := max(8, min(64, blocks(n, 64)*8))
-	sums := e.sums(y)
-	return newLoop(blocks(n, per), nsFLOP*10*float64(m*per*k), func(task int) {
-		j := task * per
-		rows := min(per, n-j)
-		for at := j; k > 0 && at < j+rows; at += dotGroup {
-			for i := range m {
-				dots(i, at, min(dotGroup, j+rows-at))
-			}
-		}
-		for i := 0; k == 0 && !accumulate && i < m; i++ {
-			clear(sums[i*n+j:][:rows])
-		}
-		e.finish(t, y, 0, m, j, j+rows)
-	})
-}
-
 type matmulPlan struct {
 	m, n, k int
 	dots    bool
@@ -212,7 +185,7 @@ func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kern
 		if accumulate {
 			add = 1
 		}
-		return b.run1(t.dotsLoop(p.m, p.n, p.k, y, e, accumulate, func(i, j, rows int) { t.dots(&sums[i*p.n+j], &x[i*p.k], &w[j*p.k], p.k, p.k, rows, add) }))
+		return b.run1(b.dotsLoop(dotsWork{p.m, p.n, p.k, 4 * p.k, y, e, accumulate, func(i, j, rows int) { t.dots(&sums[i*p.n+j], &x[i*p.k], &w[j*p.k], p.k, p.k, rows, add) }}))
 	}
 	fa, packA := p.a.ready(t, x, true)
 	fb, packB := p.b.ready(t, w, false)

@@ -147,7 +147,7 @@ func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p pack
 		}
 	}
 	if p.dots {
-		return b.run1(t.dotsLoop(p.m, p.n, p.k, y, e, false, func(i, j, rows int) { t.dotsPacked(&w, &y[i*p.n+j], &x[i*p.k], j, rows) }))
+		return b.run1(b.dotsLoop(dotsWork{p.m, p.n, p.k, 4*w.ldw + 4*w.lds, y, e, false, func(i, j, rows int) { t.dotsPacked(&w, &y[i*p.n+j], &x[i*p.k], j, rows) }}))
 	}
 	fa, packA := p.a.ready(t, x, true)
 	multiply := p.stripes.loop(t, fa, factor{}, y, e, false, func(f factor, wide []float32, from, to, at, depth int) {

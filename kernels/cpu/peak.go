@@ -3,6 +3,8 @@ package cpu
 import (
 	"bytes"
 	"time"
+
+	"prenorm/kernels"
 )
 
 // What a machine reaches at most is taken from the fastest of several short runs: whatever else it does only slows one down.
@@ -36,6 +38,8 @@ func (b *Backend) Bandwidth() (read, copied float64) {
 // bandwidth probes with two arrays of the given size.
 func (b *Backend) bandwidth(size int) (read, copied float64) {
 	x, y := make([]byte, size), make([]byte, size)
+	kernels.InHugePages(x) // as an arena's is
+	kernels.InHugePages(y)
 	tasks := 16 * b.workers()
 	part := func(of []byte, t int) []byte { return of[t*size/tasks : (t+1)*size/tasks] }
 	// Memory that was never written is one page of zeros to the system.

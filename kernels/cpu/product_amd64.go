@@ -216,6 +216,11 @@ func dots512(y *float32, x *float32, w *float32, ldw int, k int, n int, add int)
 //go:noescape
 func dots256(y *float32, x *float32, w *float32, ldw int, k int, n int, add int)
 
+// fetch has the processor fetch the first n elements of rows of x, ld apart; it waits for none. rows is at least 1.
+//
+//go:noescape
+func fetch(x *float32, ld int, n int, rows int)
+
 // multiplyAdds512 does n times the multiply-adds of a step of the largest tile; n is at least 1.
 //
 //go:noescape

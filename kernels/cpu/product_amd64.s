@@ -10701,6 +10701,10 @@ TEXT ·dots512(SB), NOSPLIT, $0-56
 	MOVQ  $-1, R11
 	BZHIQ R10, R11, R11
 	KMOVW R11, K1
+	MOVQ  SI, R10
+	SHLQ  $0x02, R10
+	CMPQ  R10, BX
+	JE    one
 
 many:
 	CMPQ   DI, $0x08
@@ -10928,6 +10932,10 @@ TEXT ·dots256(SB), NOSPLIT, $0-56
 	NEGQ    R10
 	VMOVUPS 128(R11)(R10*4), Y1
 	VMOVUPS 160(R11)(R10*4), Y2
+	MOVQ    SI, R10
+	SHLQ    $0x02, R10
+	CMPQ    R10, BX
+	JE      one
 
 many:
 	CMPQ   DI, $0x04
@@ -11087,6 +11095,30 @@ onePut:
 	JMP    one
 
 done:
+	VZEROUPPER
+	RET
+
+// func fetch(x *float32, ld int, n int, rows int)
+// Requires: AVX, MMX+
+TEXT ·fetch(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ ld+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ n+16(FP), DX
+	MOVQ rows+24(FP), BX
+
+row:
+	MOVQ AX, SI
+	MOVQ DX, DI
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x40, SI
+	SUBQ       $0x10, DI
+	JG         line
+	ADDQ       CX, AX
+	DECQ       BX
+	JNZ        row
 	VZEROUPPER
 	RET
 

@@ -19,8 +19,9 @@ type tier struct {
 	masked             bool // tiles read no more than n columns of B
 	packTurn, packCopy packFunc
 	dots               dotsFunc
-	packed             [2]packedFunc              // by [kernels.Packing]
-	widenHalves        func(y []float32, w *byte) // of a packed row; lengths are multiples of [kernels.PackRun]
+	fetch              func(x *float32, ld, n, rows int) // into the second cache, without waiting; rows >= 1
+	packed             [2]packedFunc                     // by [kernels.Packing]
+	widenHalves        func(y []float32, w *byte)        // of a packed row; lengths are multiples of [kernels.PackRun]
 	expand             expandFunc
 	multiplyAdds       func(n int) // n times the rows*cols multiply-adds of one step of a tile, at the speed that the tier has at most; n >= 1
 }
@@ -40,7 +41,7 @@ type dotsFunc func(y, x, w *float32, ldw, k, n, add int)
 
 // portable is the tier in plain Go.
 var portable = &tier{name: "go", rows: 4, cols: 4, inRows: goTiles(true), inColumns: goTiles(false), masked: true,
-	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo, packed: [2]packedFunc{dotsHalvesGo, dotsBytesGo}, widenHalves: widenRowGo, expand: expandGo, multiplyAdds: multiplyAddsGo, vectors: portableVectors}
+	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo, fetch: func(*float32, int, int, int) {}, packed: [2]packedFunc{dotsHalvesGo, dotsBytesGo}, widenHalves: widenRowGo, expand: expandGo, multiplyAdds: multiplyAddsGo, vectors: portableVectors}
 
 // tiers lists what this machine can run, the best first.
 func tiers() []*tier { return append(vectorTiers(), portable) }

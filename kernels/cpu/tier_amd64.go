@@ -10,9 +10,9 @@ import (
 
 var (
 	avx512 = &tier{name: "avx512", rows: 12, cols: 32, inRows: rows512, inColumns: columns512, masked: true,
-		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots512, packed: [2]packedFunc{dotsHalves512, dotsBytes512}, widenHalves: widenRow(widen512), expand: expand512, multiplyAdds: multiplyAdds512, vectors: vectors512}
+		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots512, fetch: fetch, packed: [2]packedFunc{dotsHalves512, dotsBytes512}, widenHalves: widenRow(widen512), expand: expand512, multiplyAdds: multiplyAdds512, vectors: vectors512}
 	avx2 = &tier{name: "avx2", rows: 6, cols: 16, inRows: rows256, inColumns: columns256,
-		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots256, packed: [2]packedFunc{dotsHalves256, dotsBytes256}, widenHalves: widenRow(widen256), expand: expand256, multiplyAdds: multiplyAdds256, vectors: vectors256}
+		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots256, fetch: fetch, packed: [2]packedFunc{dotsHalves256, dotsBytes256}, widenHalves: widenRow(widen256), expand: expand256, multiplyAdds: multiplyAdds256, vectors: vectors256}
 )
 
 var (

@@ -38,6 +38,10 @@ func moved(c kernels.Call, a kernels.Args) int64 {
 	switch c.(type) {
 	case kernels.Embed:
 		return int64(a.In[0].Bytes() + 2*a.Out[0].Bytes())
+	case kernels.Rope:
+		table := a.In[2]
+		rows := min(a.In[1].Len(), table.Dim(0))
+		return int64(a.Out[0].Bytes() + a.In[0].Bytes() + a.In[1].Bytes() + rows*table.Dim(1)*table.DType.Size())
 	case kernels.CacheWrite:
 		return int64(2 * a.In[1].Bytes())
 	}

@@ -30,6 +30,7 @@ func products(a *assembler) {
 	}
 	a.dots512()
 	a.dots256()
+	a.fetch()
 	for _, l := range levels {
 		a.multiplyAdds(l)
 	}

@@ -1,0 +1,50 @@
+package kernels
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// TestHugePages wants a large arena's memory to be marked for huge pages, whatever page it starts in, and what it holds to stay.
+func TestHugePages(t *testing.T) {
+	a, err := NewHostArena(hugeArena + 12345)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Free() }()
+	mem := a.View(0, I8, a.Bytes()).I8()
+	for i := range mem {
+		mem[i] = int8(i)
+	}
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&mem[0])), len(mem))
+	for _, part := range [][]byte{nil, raw[:0], raw[5:6], raw[4000:4200], raw[1 : 1<<20]} {
+		InHugePages(part)
+	}
+	for i := range mem {
+		if mem[i] != int8(i) {
+			t.Fatalf("byte %d has changed", i)
+		}
+	}
+	text, err := os.ReadFile("/proc/self/smaps")
+	if _, missing := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil || missing != nil {
+		t.Skip("this kernel does not say which memory is for huge pages")
+	}
+	at := uintptr(unsafe.Pointer(&mem[len(mem)/2]))
+	within := false
+	for _, line := range strings.Split(string(text), "\n") {
+		var from, to uintptr
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &from, &to); n == 2 && !strings.Contains(line, "kB") {
+			within = from <= at && at < to
+		}
+		if flags, found := strings.CutPrefix(line, "VmFlags:"); found && within {
+			if !strings.Contains(flags+" ", " hg ") {
+				t.Errorf("the arena's memory has the flags%s, want hg among them", flags)
+			}
+			return
+		}
+	}
+	t.Skip("this kernel lists no flags of memory")
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package kernels
+
+// InHugePages does nothing: this system chooses the size of pages itself.
+func InHugePages([]byte) {}
