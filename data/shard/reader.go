@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"sync"
 
 	"github.com/edsrzf/mmap-go"
 )
@@ -12,8 +13,11 @@ import (
 // Reader reads the ids of a shard. It is safe for concurrent use. The file must not be shortened or written to while it is open; files
 // that [Create] replaces stay as they were for those who have them open.
 type Reader struct {
-	mapping // bytes are the payload
-	head    header
+	name   string
+	head   header
+	mutex  sync.RWMutex // held for writing by Close only
+	ids    []byte       // the payload; nil once closed
+	mapped mmap.MMap    // nil for a shard in memory
 }
 
 // remedy ends every message about a damaged file: shards are always made from text.
@@ -55,7 +59,7 @@ func FromBytes(name string, data []byte) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token shard %s: %w: %s", name, err, remedy)
 	}
-	return &Reader{mapping: mapping{name: name, bytes: data[headerSize:]}, head: h}, nil
+	return &Reader{name: name, head: h, ids: data[headerSize:]}, nil
 }
 
 // verifyBlock is how much of a payload is checked at a time, so that both checks of a block find it in the cache.
@@ -109,19 +113,19 @@ func (r *Reader) Len() int64 { return int64(r.head.count) }
 func (r *Reader) Read(dst []int32, off int64) error {
 	r.mutex.RLock()
 	defer r.mutex.RUnlock()
-	if r.bytes == nil {
+	if r.ids == nil {
 		return fmt.Errorf("token shard %s: it is closed", r.name)
 	}
 	if off < 0 || off > r.Len() || int64(len(dst)) > r.Len()-off {
 		return fmt.Errorf("token shard %s: %d ids from number %d on are not all among its %d", r.name, len(dst), off, r.Len())
 	}
 	if width := int64(r.head.width()); width == 2 {
-		src := r.bytes[2*off:]
+		src := r.ids[2*off:]
 		for i := range dst {
 			dst[i] = int32(binary.LittleEndian.Uint16(src[2*i:]))
 		}
 	} else {
-		src := r.bytes[4*off:]
+		src := r.ids[4*off:]
 		for i := range dst {
 			dst[i] = int32(binary.LittleEndian.Uint32(src[4*i:]))
 		}
@@ -130,4 +134,15 @@ func (r *Reader) Read(dst []int32, off int64) error {
 }
 
 // Close unmaps the file. Reading afterwards is an error. Closing twice is none.
-func (r *Reader) Close() error { return r.close() }
+func (r *Reader) Close() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.ids = nil
+	if r.mapped == nil {
+		return nil
+	}
+	if err := r.mapped.Unmap(); err != nil {
+		return fmt.Errorf("token shard %s: %w", r.name, err)
+	}
+	return nil
+}

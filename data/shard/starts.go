@@ -7,8 +7,6 @@ import (
 	"hash/crc32"
 	"os"
 	"strings"
-
-	"github.com/edsrzf/mmap-go"
 )
 
 // A file of starts lies beside its shard, K.starts beside K.tokens, and says where its documents begin, all little-endian:
@@ -27,10 +25,11 @@ const (
 	startsHeader  = 40
 )
 
-// Starts are where the documents of a shard begin: 8 bytes a document, read through a memory map. They are safe for concurrent use.
+// Starts are where the documents of a shard begin: 8 bytes a document, read from their place in the file. They are safe for concurrent use.
 type Starts struct {
-	mapped mapping
-	count  int64
+	file  *os.File
+	count int64
+	of    int64 // ids of the shard
 }
 
 // StartsPath is the file of starts of the shard at path.
@@ -90,48 +89,54 @@ func startsHead(of *Reader, count int64, sum uint32) []byte {
 	return b
 }
 
-// OpenStarts maps the starts of a shard into memory and checks all of them.
+// OpenStarts opens the starts of a shard and checks all of them.
 func OpenStarts(of *Reader) (*Starts, error) {
 	path := StartsPath(of.Name())
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("starts of documents: %w", err)
 	}
-	defer f.Close() // the map outlives the file handle
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("starts of documents: %w", err)
+	s := &Starts{file: f, of: of.Len()}
+	if err := s.verify(of); err != nil {
+		return nil, errors.Join(fmt.Errorf("starts of documents %s: %w: %s", path, err, remedy), f.Close())
 	}
-	if size := info.Size(); !info.Mode().IsRegular() || size < startsHeader || (size-startsHeader)%8 != 0 || int64(int(size)) != size {
-		return nil, fmt.Errorf("%s: %v of %d bytes cannot be starts of documents: %s", path, info.Mode(), size, remedy)
-	}
-	mapped, err := mmap.Map(f, mmap.RDONLY, 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s: mapping %d bytes into memory: %w", path, info.Size(), err)
-	}
-	s := &Starts{count: (info.Size() - startsHeader) / 8}
-	if err := s.verify(of, mapped); err != nil {
-		mapped.Unmap()
-		return nil, fmt.Errorf("%s: %w: %s", path, err, remedy)
-	}
-	s.mapped = mapping{name: path, bytes: mapped[startsHeader:], mapped: mapped}
 	return s, nil
 }
 
 // verify checks all bytes of the file.
-func (s *Starts) verify(of *Reader, file []byte) error {
-	starts := file[startsHeader:]
-	want := startsHead(of, s.count, crc32.Checksum(starts, castagnoli))
-	if string(want) != string(file[:startsHeader]) {
-		return errors.New("the header is not that of these starts and this shard")
+func (s *Starts) verify(of *Reader) error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
 	}
+	size := info.Size()
+	if !info.Mode().IsRegular() || size < startsHeader || (size-startsHeader)%8 != 0 {
+		return fmt.Errorf("%v of %d bytes cannot be starts of documents", info.Mode(), size)
+	}
+	s.count = (size - startsHeader) / 8
+	head := make([]byte, startsHeader)
+	if _, err := s.file.ReadAt(head, 0); err != nil {
+		return err
+	}
+	var sum uint32
 	last := int64(-1)
-	for at := 0; at < len(starts); at += 8 {
-		start := int64(binary.LittleEndian.Uint64(starts[at:]))
-		if at == 0 && start != 0 || start <= last || start >= of.Len() {
-			return fmt.Errorf("byte %d: document %d begins at id %d of %d", startsHeader+at, at/8, start, of.Len())
+	block := make([]byte, verifyBlock)
+	for at := int64(startsHeader); at < size; at += int64(len(block)) {
+		block = block[:min(verifyBlock, size-at)]
+		if _, err := s.file.ReadAt(block, at); err != nil {
+			return err
 		}
-		last = start
+		sum = crc32.Update(sum, castagnoli, block)
+		for i := 0; i < len(block); i += 8 {
+			start := int64(binary.LittleEndian.Uint64(block[i:]))
+			if last < 0 && start != 0 || start <= last || start >= s.of {
+				return fmt.Errorf("byte %d: a document begins at id %d of %d behind id %d", at+int64(i), start, s.of, last)
+			}
+			last = start
+		}
+	}
+	if string(head) != string(startsHead(of, s.count, sum)) {
+		return errors.New("the header is not that of these starts and this shard")
 	}
 	return nil
 }
@@ -139,22 +144,28 @@ func (s *Starts) verify(of *Reader, file []byte) error {
 // Len is the number of documents.
 func (s *Starts) Len() int64 { return s.count }
 
-// Read fills dst with the starts from document number off on. It is an error, and dst is left as it was, if they are not all there.
+// Read fills dst with the starts from document number off on, or returns an error if they are not all there.
 func (s *Starts) Read(dst []int64, off int64) error {
-	m := &s.mapped
-	m.mutex.RLock()
-	defer m.mutex.RUnlock()
-	if m.bytes == nil {
-		return fmt.Errorf("%s: it is closed", m.name)
-	}
 	if off < 0 || off > s.count || int64(len(dst)) > s.count-off {
-		return fmt.Errorf("%s: %d documents from number %d on are not all among its %d", m.name, len(dst), off, s.count)
+		return fmt.Errorf("%s: %d documents from number %d on are not all among its %d", s.file.Name(), len(dst), off, s.count)
+	}
+	raw := make([]byte, 8*len(dst))
+	if _, err := s.file.ReadAt(raw, startsHeader+8*off); err != nil {
+		return fmt.Errorf("starts of documents: %w", err)
 	}
 	for i := range dst {
-		dst[i] = int64(binary.LittleEndian.Uint64(m.bytes[8*(off+int64(i)):]))
+		if dst[i] = int64(binary.LittleEndian.Uint64(raw[8*i:])); dst[i] < 0 || dst[i] >= s.of {
+			return fmt.Errorf("%s: document %d begins at id %d of %d: the file was written to since it was opened: start again, and it is made anew",
+				s.file.Name(), off+int64(i), dst[i], s.of)
+		}
 	}
 	return nil
 }
 
-// Close unmaps the file. Reading afterwards is an error. Closing twice is none.
-func (s *Starts) Close() error { return s.mapped.close() }
+// Close closes the file. Reading afterwards is an error. Closing twice is none.
+func (s *Starts) Close() error {
+	if err := s.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("starts of documents: %w", err)
+	}
+	return nil
+}
