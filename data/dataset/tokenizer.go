@@ -26,10 +26,11 @@ func (all builders) tokenizer() (token.Tokenizer, error) {
 	}
 	for _, b := range all {
 		if b.imported != nil {
-			if settings.KnownVocab() == 0 {
+			t, err := token.New(settings, nil, nil)
+			if err != nil { // it wants text
 				return nil, b.imported.unnamed(settings.Kind)
 			}
-			return token.New(settings, nil, nil)
+			return t, nil
 		}
 	}
 	parts := []any{"tokenizer", settings}
