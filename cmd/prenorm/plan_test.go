@@ -26,7 +26,8 @@ func planJSON(t *testing.T, args ...string) plan {
 // TestPlanIsAllocated trains and holds the plan's memory against every byte that the backend was asked for.
 func TestPlanIsAllocated(t *testing.T) {
 	inTiny(t)
-	for _, sets := range [][]string{nil, {"train.accumulate=1", "model.dropout=0", "train.optimizer.kind=sgd"}, {"train.batch=5", "model.tied=false", "model.context=80"}} {
+	for _, sets := range [][]string{nil, {"train.accumulate=1", "model.dropout=0", "train.optimizer.kind=sgd"}, {"train.batch=5", "model.tied=false", "model.context=80"},
+		{"data.cross_documents=false", "model.dropout=0"}} {
 		args := []string{"tiny.yaml", "--set", "train.steps=3", "--set", "train.schedule.warmup=0"}
 		for _, s := range sets {
 			args = append(args, "--set", s)

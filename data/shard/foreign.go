@@ -35,7 +35,6 @@ func IsForeign(path string) bool { return strings.EqualFold(filepath.Ext(path), 
 
 // Foreign reads a token file of another program. It is for one goroutine.
 type Foreign struct {
-	Format string
 	file   *os.File
 	start  int64 // byte of the first id
 	count  int64
@@ -49,7 +48,7 @@ func OpenForeign(path string) (*Foreign, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token file: %w", err)
 	}
-	t := &Foreign{Format: NanoGPT, file: f}
+	t := &Foreign{file: f}
 	if err := t.head(); err != nil {
 		return nil, errors.Join(fmt.Errorf("token file %s: %w", path, err), f.Close())
 	}
@@ -79,7 +78,7 @@ func (t *Foreign) head() error {
 		if v := le.Uint32(head[4:]); v != llmcVersion {
 			return fmt.Errorf("byte 4: version %d of llm.c's shards, this program reads version %d", v, llmcVersion)
 		}
-		t.Format, t.start = LLMC, llmcHeader
+		t.start = llmcHeader
 		t.count = int64(int32(le.Uint32(head[8:])))
 		if have := size - llmcHeader; t.count < 0 || have != 2*t.count {
 			return fmt.Errorf("byte 8: %d ids of 2 bytes are announced, but %d bytes follow the header: the file is cut off or has something behind it", t.count, have)
