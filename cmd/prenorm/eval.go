@@ -32,8 +32,8 @@ func newEval() *cobra.Command {
 		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input, of every format that training reads.
 Without a text it is the run's own validation text, and the figures are those that training printed: its tokens lie in the run's folder, and
 neither the text nor the folder's place is needed. Every token but the first is predicted once, from what comes before it in its window of
-context tokens; rows are made as the run's data.packing and data.cross_documents say. Of a run with several sources each is measured, and the
-total is their mean by their weights (data.sources).
+context tokens; rows are made as the run's data.packing and data.cross_documents say. Of a run with several sources each is measured, and
+the total is their mean by their weights (data.sources).
 
 Perplexities of models with different tokenizers cannot be compared; bits a byte can.`,
 		Example: `  prenorm eval runs/quickstart
