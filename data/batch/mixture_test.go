@@ -140,3 +140,21 @@ func TestMixtureStands(t *testing.T) {
 		t.Error("a loader goes on at a place in a mixture")
 	}
 }
+
+// TestStagesBeginAtTheirStep gives all weight to one source a stage.
+func TestStagesBeginAtTheirStep(t *testing.T) {
+	loaders := []*Loader{newLoader(t, IDs(slices.Repeat([]int32{0}, 50)), 2, 7, 2), newLoader(t, IDs(slices.Repeat([]int32{1}, 50)), 2, 7, 2)}
+	m, err := NewMixture(loaders, []Stage{{1, []float64{1, 0}}, {3, []float64{0, 1}}, {4, []float64{1, 0}}}, 4, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range next(t, m, 10) {
+		want := int32(0)
+		if step := i/2 + 1; step == 3 {
+			want = 1
+		}
+		if b.Inputs[0] != want || b.Inputs[7] != want {
+			t.Errorf("batch %d comes from sources %d and %d, want %d", i, b.Inputs[0], b.Inputs[7], want)
+		}
+	}
+}
