@@ -220,3 +220,31 @@ func TestTokenFilesRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTokenizerSeesEverySource has characters that only the second source knows.
+func TestTokenizerSeesEverySource(t *testing.T) {
+	r := newRun(t)
+	write(t, "greek.txt", "αβγδ αβγδ αβγδ")
+	write(t, "greek-val.txt", "δγβα")
+	r.cfg.Train, r.cfg.Val.Files, r.cfg.Tokenizer.Kind = nil, nil, "char"
+	r.cfg.Sources = []data.Source{{Name: "text", Train: []string{"text"}, Val: []string{"val.txt"}, Weight: 1},
+		{Name: "greek", Train: []string{"greek.txt"}, Val: []string{"greek-val.txt"}, Weight: 1}}
+	r.open(t)
+}
+
+// TestSeparatorsAreFound puts separators beside the borders of what is read at a time.
+func TestSeparatorsAreFound(t *testing.T) {
+	tokens := make(batch.IDs, 40000)
+	var have []int64
+	want := []int64{0, 1, 16383, 16384, 16385, 32768, 39999}
+	for _, at := range want {
+		tokens[at] = 9
+	}
+	err := separators(tokens, 9, func(at int64) error {
+		have = append(have, at)
+		return nil
+	})
+	if err != nil || !slices.Equal(have, want) {
+		t.Errorf("%v, %v, want %v", err, have, want)
+	}
+}
