@@ -22,6 +22,7 @@ type Config struct {
 	Invalid   string       `yaml:"invalid_utf8"`    // fail | replace (by U+FFFD) | drop
 	Packing   string       `yaml:"packing"`         // stream | documents (whole, by best fit)
 	Cross     bool         `yaml:"cross_documents"` // attention crosses documents
+	Verify    bool         `yaml:"verify"`          // all text must come back from its ids, byte by byte, when it is encoded
 	Cache     string       `yaml:"cache"`           // folder of token shards; "" = beside the run folder
 }
 
@@ -53,6 +54,23 @@ func (c Config) Paths() []string {
 		paths = slices.Concat(paths, s.Train, s.Val)
 	}
 	return paths
+}
+
+// Each is the configuration of every source by itself, or c where there are none.
+func (c Config) Each() []Config {
+	if len(c.Sources) == 0 {
+		return []Config{c}
+	}
+	var each []Config
+	for _, s := range c.Sources {
+		own := c
+		own.Train, own.Val.Files, own.Sources, own.Stages = s.Train, s.Val, nil, nil
+		if s.Field != "" {
+			own.Field = s.Field
+		}
+		each = append(each, own)
+	}
+	return each
 }
 
 // Weights are those of the sources from step 1 on.

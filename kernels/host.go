@@ -26,6 +26,12 @@ var hostMemory = sync.OnceValue(HostMemory)
 // held is what all arenas of the process hold.
 var held atomic.Int64
 
+// HostLeft is the part of the host's memory that no arena holds, in bytes; known is false where nobody knows how much there is.
+func HostLeft() (bytes int64, known bool) {
+	total := hostMemory()
+	return max(int64(total)-held.Load(), 0), total > 0
+}
+
 // NewHostArena allocates zeroed, 64-byte aligned memory. More than the machine has, together with the arenas that there are, is refused: Go
 // ends a program that asks for it, with no error to be caught.
 func NewHostArena(bytes int) (*HostArena, error) {
@@ -55,10 +61,11 @@ func (a *HostArena) View(off int, dtype DType, shape ...int) View {
 // Bytes implements [Arena].
 func (a *HostArena) Bytes() int { return a.bytes }
 
-// Free implements [Arena].
+// Free implements [Arena]. The system has the memory back at once; views of it stay readable, as zeros where it tells.
 func (a *HostArena) Free() error {
 	if a.mem != nil {
 		held.Add(-int64(a.bytes))
+		giveBack(a.mem)
 	}
 	a.mem = nil
 	return nil

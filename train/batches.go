@@ -29,32 +29,40 @@ func sourceStates(names int, sources []dataset.Source) []SourceState {
 	return list
 }
 
-// openFeed makes the batches of all sources, at their start.
-func (l *loop) openFeed() (batch.Feed, error) {
+// openLoaders makes the batches of every source, at their start, and adds what is too short for a block.
+func (l *loop) openLoaders(r *Refused) {
 	rule := dataset.RuleOf(l.Data)
-	var loaders []*batch.Loader
 	for i := range l.data.Sources {
 		s := &l.data.Sources[i]
 		loader, err := rule.Loader(s.Text(corpus.Train), l.Train.Batch, l.Model.Context, l.Seed)
-		if err != nil {
-			return nil, l.ofSource(s.Name, err)
-		}
+		r.addOf(s.Name, "data.train", err)
 		if n := s.Val.Len(); n <= int64(l.Model.Context) {
-			return nil, l.ofSource(s.Name, fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1))
+			key := "data.val.fraction"
+			if len(l.Data.Val.Files) > 0 {
+				key = "data.val.files"
+			}
+			r.addOf(s.Name, key, fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1))
+		}
+		if err != nil {
+			continue
 		}
 		if p := loader.Packing(); p != nil {
 			l.packed = append(l.packed, *p)
 		}
-		loaders = append(loaders, loader)
+		l.loaders = append(l.loaders, loader)
 	}
+}
+
+// feed is the batches of all sources, at their start.
+func (l *loop) feed() (batch.Feed, error) {
 	if len(l.Data.Sources) == 0 {
-		return loaders[0], nil
+		return l.loaders[0], nil
 	}
 	stages := []batch.Stage{{From: 1, Weights: l.Data.Weights()}}
 	for _, s := range l.Data.Stages {
 		stages = append(stages, batch.Stage{From: int64(s.From), Weights: s.Weights})
 	}
-	return batch.NewMixture(loaders, stages, l.Train.Batch*max(l.Train.Accumulate, 1), l.Seed)
+	return batch.NewMixture(l.loaders, stages, l.Train.Batch*max(l.Train.Accumulate, 1), l.Seed)
 }
 
 // ofSource says which source an error is of, where there are several.

@@ -129,7 +129,7 @@ func (l *loop) evaluate(ctx context.Context, step int64) error {
 	for _, s := range e.Sources {
 		l.progress.Line(fmt.Sprintf("  source %s, weight %g: loss %.4f  bits per byte %.3f", s.Name, s.Weight, s.Loss, s.BitsPerByte))
 	}
-	return nil
+	return l.score(step, float64(e.Loss))
 }
 
 // sample writes a text from the model as it is. Its random numbers depend on the seed and the step alone.

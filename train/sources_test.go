@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -13,6 +14,8 @@ import (
 
 	"prenorm/data"
 	"prenorm/data/batch"
+	"prenorm/data/token"
+	"prenorm/kernels"
 	"prenorm/kernels/cpu"
 	"prenorm/train/metrics"
 )
@@ -44,6 +47,107 @@ func TestResumedSources(t *testing.T) {
 	j := sourcesJob(t)
 	j.Data.Packing, j.Data.Cross = "documents", false
 	testResumed(t, j, 2, 9)
+}
+
+// TestGuardResumesSources is TestGuardResumes over several sources, packed documents and closed borders.
+func TestGuardResumesSources(t *testing.T) {
+	for _, policy := range []string{GuardSkip, GuardRewind} {
+		t.Run(policy, func(t *testing.T) {
+			j, g := sourcesJob(t), guarded(t, policy)
+			j.Data.Packing, j.Data.Cross = "documents", false
+			j.Train, j.Checkpoint = g.Train, g.Checkpoint
+			j.Train.Steps, j.Checkpoint.Keep = 13, 2
+			open := faults(5, math.NaN())
+			testResumedOn(t, open, j, 2, 9)
+			held, _ := events(t, j)
+			if len(held) < 2 || policy == GuardRewind && held[len(held)-1].To == 0 {
+				t.Fatalf("too little happens for the test to show anything: %+v", held)
+			}
+			c, _, err := OpenCheckpoint(j.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := stateOf(c)
+			if m := s.Cursor.Mixture; err != nil || m == nil || m.Step != s.Step+1 || m.Row != 0 { // held back steps have passed over their rows
+				t.Errorf("step %d, cursor %+v, %v", s.Step, m, err)
+			}
+			replayed(t, open, j, held[0])
+		})
+	}
+}
+
+// replayed wants the bundle of a step to give it again, to the bit.
+func replayed(t *testing.T, open func(int) kernels.Backend, j Job, e metrics.Guard) {
+	t.Helper()
+	b, err := ReadBundle(filepath.Join(j.Dir, filepath.FromSlash(e.Bundle)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	be := open(2)
+	defer be.Close()
+	tokenizer, err := token.Unmarshal(b.State.Files[TokenizerFile])
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Model.Vocab = tokenizer.Vocab()
+	if r, err := Replay(context.Background(), be, b, j.Model, j.Train, j.Seed); err != nil || r.Applied() || !r.SameBits(b) || !r.SameFinding(b) {
+		t.Errorf("step %d: %+v, %v, recorded %+v", e.Step, r.Result, err, b.Report)
+	}
+}
+
+// TestSourcesRefused wants everything that is wrong with sources to be told at once, each by the source's name, before anything is trained.
+func TestSourcesRefused(t *testing.T) {
+	be := cpu.New(1)
+	defer be.Close()
+	refused := func(change func(*Job)) string {
+		j := sourcesJob(t)
+		change(&j)
+		_, err := Run(context.Background(), be, j)
+		var r *Refused
+		if !errors.As(err, &r) {
+			t.Fatalf("%v is no refusal", err)
+		}
+		var lines []string
+		for _, p := range r.Problems {
+			lines = append(lines, p.Key+": "+p.What)
+		}
+		return strings.Join(lines, "\n")
+	}
+	short := filepath.Join(t.TempDir(), "short.txt")
+	if err := os.WriteFile(short, []byte("short"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		change func(*Job)
+		want   []string
+	}{
+		{func(j *Job) { j.Data.Sources[0].Val, j.Data.Sources[1].Train = []string{short}, []string{"gone.txt"} }, []string{"data.sources: words: gone.txt"}},
+		{func(j *Job) {
+			j.Data.Sources[0].Val, j.Data.Sources[1].Train, j.Data.Sources[1].Val = []string{short}, []string{short}, j.Data.Sources[0].Train
+		}, []string{"data.sources: lines: the validation text has 5 tokens", "data.sources: words: the training text is too short (tokens: 5)"}},
+		{func(j *Job) {
+			j.Data.Val.By, j.Data.Val.Fraction, j.Data.Sources[1].Train = "hash", 1e-9, []string{short}
+		}, []string{"data.sources: lines: data.val: "}},
+	} {
+		got := refused(c.change)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q lacks %q", got, want)
+			}
+		}
+	}
+}
+
+// TestSourcesRehearsed wants a rehearsal over several packed sources to validate all of them.
+func TestSourcesRehearsed(t *testing.T) {
+	be := cpu.New(1)
+	defer be.Close()
+	j := sourcesJob(t)
+	j.Data.Packing, j.Data.Cross = "documents", false
+	r, err := Rehearse(context.Background(), be, j)
+	if err != nil || r.Measured != rehearsed || r.Validation <= 0 || r.Data.Train.Documents < 30 {
+		t.Errorf("%+v, %v", r, err)
+	}
 }
 
 // TestResumedDocuments is the same for windows over one text with closed borders.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -40,7 +41,7 @@ func newBench() *cobra.Command {
 
 Beside the figures stand ceilings that are measured first: the memory traffic of a large copy and of reading, and the arithmetic of the best
 square matrix product, in the run's precision, and on a CPU of multiply-adds in registers, which is then what shares are of. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
-view once) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
+view once: what is written at the speed of a copy, with as much of what is read, and what is read besides at that of reading) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
 the model's arithmetic in matrix products and attention (the backward pass as computed, without what it computes again) over the ceiling
 of arithmetic: model FLOPs utilisation against what was measured, not against a data sheet. For the step's kernels some more steps are timed
 launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
@@ -86,13 +87,26 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if f.asJSON {
 		return nil, wrongUsage(cmd, "--json and --compare exclude each other: compare the files that two calls with --json wrote")
 	}
-	text, err := os.ReadFile(f.compare)
+	file, err := os.Open(f.compare)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--compare: %w", err)}
 	}
-	old = &bench.Report{}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxReport))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--compare: %w", err)}
+	}
+	return reportOf(f.compare, text)
+}
+
+// maxReport bounds what is read as a report, in bytes; one has some kilobytes.
+const maxReport = 16 << 20
+
+// reportOf reads what an earlier bench --json wrote.
+func reportOf(name string, text []byte) (*bench.Report, error) {
+	old := &bench.Report{}
 	if err := json.Unmarshal(text, old); err != nil || !(old.Ceilings.Copy > 0) {
-		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", f.compare)}
+		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", name)}
 	}
 	return old, nil
 }

@@ -32,6 +32,9 @@ func TestSourcesInWords(t *testing.T) {
 	write(t, "other.txt", read(t, "text.txt")[500:])
 	sets := []string{"--set", "data.train=", "--set", "data.sources=[{name: a, train: text.txt}, {name: b, train: other.txt, weight: 2}]",
 		"--set", "data.stages=[{from: 5, weights: [1, 0]}]", "--set", "data.packing=documents", "--set", "data.cross_documents=false"}
+	command(append([]string{"train", "tiny.yaml", "--dry-run"}, sets...)...).want(t, exitOK, "3 steps of a new run", "validations")
+	command("train", "tiny.yaml", "--dry-run", "--set", "data.train=", "--set", "data.sources=[{name: a, train: text.txt}, {name: b, train: gone.txt}]").want(t, exitFailure,
+		"the run would not come to its end", "data.sources", "b: gone.txt")
 	command(append([]string{"train", "tiny.yaml"}, sets...)...).want(t, exitOK, "source b: weight 2", "of the places are padding", "source a, weight 1: loss", "done: step 20")
 	run := filepath.Join("runs", "tiny")
 	command("train", run).want(t, exitOK, "resumed from step 20 of 20")

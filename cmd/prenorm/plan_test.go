@@ -165,6 +165,11 @@ func TestPlanVocabulary(t *testing.T) {
 			t.Errorf("%s: vocabulary %d (%s), want %d (%s)", c.set, p.Vocab, p.VocabSource, c.vocab, c.source)
 		}
 	}
+	write(t, "wide.txt", "\u0416\u0428")
+	if p := planJSON(t, "tiny.yaml", "--set", "data.tokenizer.kind=char", "--set", "data.train=", "--set", "data.val.by=end",
+		"--set", "data.sources=[{name: a, train: text.txt}, {name: b, train: wide.txt, val: text.txt}]"); p.Vocab != 20 || p.VocabSource != vocabText {
+		t.Errorf("several sources: vocabulary %d (%s), want 20 (%s)", p.Vocab, p.VocabSource, vocabText)
+	}
 	command("plan", "shakespeare-char-cpu").want(t, exitOK, "vocab 96 assumed", "--set model.vocab=N", "in all")
 	if r := command("plan", "tiny.yaml"); strings.Contains(r.out, "assumed") {
 		t.Errorf("the vocabulary is known:\n%s", r.out)

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"prenorm/data"
-	"prenorm/data/corpus"
 	"prenorm/data/shard"
-	"prenorm/data/token"
 )
 
 // words is text with every kind of boundary: runs of spaces, blank lines, apostrophes, digits, wide characters, carriage returns.
@@ -112,9 +110,3 @@ const (
 	everything = "reading text, training tokenizer, encoding training text, encoding validation text"
 	encoding   = "encoding training text, encoding validation text"
 )
-
-// encode is an encoder without marks.
-func encode(t token.Tokenizer, documents corpus.Documents, emit func([]int32) error, progress func(done int64)) error {
-	e := encoder{tokenizer: t, emit: emit, progress: progress}
-	return e.run(documents)
-}

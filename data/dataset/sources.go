@@ -63,18 +63,14 @@ func newBuilders(cfg data.Config, opt Options) (builders, error) {
 		return builders{b}, err
 	}
 	var all builders
-	for _, s := range cfg.Sources {
-		own := cfg
-		own.Train, own.Val.Files, own.Sources, own.Stages = s.Train, s.Val, nil, nil
-		if s.Field != "" {
-			own.Field = s.Field
-		}
+	for i, own := range cfg.Each() {
+		name := cfg.Sources[i].Name
 		b, err := newBuilder(own, opt)
 		if err != nil {
 			all.close()
-			return nil, fmt.Errorf("data.sources, %s: %w", s.Name, err)
+			return nil, fmt.Errorf("data.sources, %s: %w", name, err)
 		}
-		b.name = s.Name
+		b.name = name
 		all = append(all, b)
 	}
 	return all, nil

@@ -82,16 +82,15 @@ func (b *builder) savedTokenizer(prefix string) token.Tokenizer {
 
 // newTokenizer trains a tokenizer on the training texts of all sources and keeps it.
 func (all builders) newTokenizer(settings token.Config, prefix string) (token.Tokenizer, error) {
-	texts := func(yield func([]byte, error) bool) {
-		for _, b := range all {
-			for p, err := range pieces(b.documents(corpus.Train), cutter(settings.Kind)) {
-				if !yield(p.text, err) || err != nil {
-					return
-				}
-			}
-		}
+	var texts []token.Texts
+	for _, b := range all {
+		texts = append(texts, Texts(b.documents(corpus.Train), settings.Kind))
 	}
-	t, err := token.New(settings, texts, all[0].progress("training tokenizer"))
+	report := all[0].progress("training tokenizer")
+	t, err := token.New(settings, Join(texts), func(done, total int64) error {
+		report(done, total)
+		return all.stop()
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,9 @@ func init() {
 
 // Backend implements [kernels.Backend] on the host. Several programs may launch at the same time.
 type Backend struct {
-	pool *pool
-	tier *tier
+	pool     *pool
+	tier     *tier
+	farBytes int // see the constant
 }
 
 // New starts a backend with the given number of workers, the caller of a launch being one of them; 0 takes GOMAXPROCS. A tier in the
@@ -57,7 +58,7 @@ func newBackend(workers int, t *tier) *Backend {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{pool: newPool(workers), tier: t}
+	return &Backend{pool: newPool(workers), tier: t, farBytes: farBytes}
 }
 
 // Name implements [kernels.Backend].

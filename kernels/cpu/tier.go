@@ -11,6 +11,8 @@ import (
 type tier struct {
 	name string
 	vectors
+	far   *vectors // for calls whose memory no cache holds, nil where those are the same
+	fence func()   // after which others may read what far has written
 
 	// A tile of a product has up to rows rows and cols columns. The functions are indexed by the number of rows, from 1; A lies in rows of K
 	// elements for inRows, in columns for inColumns.
@@ -28,8 +30,9 @@ type tier struct {
 
 // tileFunc is C[r,n] = A[r,k] B[k,n] for at least one k and n: one chain of k multiply-adds for each element, from 0. To it are added from[r,n],
 // bias[n] and residual[r,n], in this order and unless they are nil; from and residual may be C. A's rows, or its columns, are lda apart, B's rows
-// are ldb apart and hold cols elements unless the tier is masked, those of C and from are ldc apart, and those of the residual ldr.
-type tileFunc func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n int, from, bias, residual *float32, ldr int)
+// are ldb apart and hold cols elements unless the tier is masked, those of C and from are ldc apart, and those of the residual ldr. Meanwhile the tile
+// may ask for memory that is read later: two cache lines at next, ldn elements further, and so on, as many as there are fetches.
+type tileFunc func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n int, from, bias, residual *float32, ldr int, next *float32, ldn, fetches int)
 
 // packFunc fills one panel of width w: dst[p*w+i] is element i, p of n x k elements in src, with rows of n that are ld apart for packCopy and
 // rows of k for packTurn. The panel's padding, and in each step what is past n, may be written.

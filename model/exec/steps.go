@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prenorm/kernels"
+	"prenorm/model/op"
 )
 
 // StepInfo describes one launch of a plan.
@@ -15,7 +16,7 @@ type StepInfo struct {
 	Fused  []string     // paths of launches that were fused into it
 	Kernel string       // the call's name ("matmul")
 	Call   kernels.Call // with its attributes
-	Args   kernels.Args // views without memory
+	Args   kernels.Args // views, with their memory in a traced step and without it in a plan
 	FLOPs  int64        // of matrix products and attention, see [kernels.Coster]
 	Bytes  int64        // moved at the least: every view read or written once
 }
@@ -31,6 +32,21 @@ func (p *Plan) Steps() []StepInfo {
 		infos[i] = StepInfo{Index: i, Path: s.path, Fused: s.fused, Kernel: s.call.Kernel(), Call: s.call, Args: a, FLOPs: kernels.FLOPs(s.call, a), Bytes: moved(s.call, a)}
 	}
 	return infos
+}
+
+// ReadOnly is how many of the bytes are read beyond as many as are written.
+func (s StepInfo) ReadOnly() int64 {
+	rest := s.Bytes
+	for _, v := range slices.Concat(s.Args.Out, s.Args.Aux) {
+		rest -= 2 * int64(v.Bytes())
+	}
+	return max(0, rest)
+}
+
+// Backward says whether the launch is of the backward pass.
+func (s StepInfo) Backward() bool {
+	return strings.HasPrefix(s.Path, sumPrefix) || strings.HasPrefix(s.Path, accumulatePrefix) || strings.HasSuffix(s.Path, op.GradSuffix) ||
+		strings.Contains(s.Path, op.GradSuffix+".")
 }
 
 // moved is the sum of a step's views. Lookups and writes of rows touch no more of a table than the rows.
@@ -84,6 +100,7 @@ func (p *Plan) String() string {
 // device is not waited for between launches unless around does so.
 func (g *Program) Trace(around func(step StepInfo, run func() error) error) error {
 	for i, s := range g.plan.Steps() {
+		s.Args = g.args[i]
 		if err := around(s, g.launches[i]); err != nil {
 			return fmt.Errorf("%s: %s: %w", g.plan.spec.Name, s.Path, err)
 		}

@@ -61,7 +61,7 @@ func (c Ceilings) Reading() float64 {
 }
 
 func (c Ceilings) profile() profile.Ceilings {
-	return profile.Ceilings{FLOPs: 1e9 * c.Arithmetic(), Bytes: 1e9 * c.Copy}
+	return profile.Ceilings{FLOPs: 1e9 * c.Arithmetic(), Bytes: 1e9 * c.Copy, Read: 1e9 * c.Read}
 }
 
 // Kernel is one call at one shape.
