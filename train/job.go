@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prenorm/data"
+	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 	"prenorm/kernels"
@@ -78,6 +79,7 @@ type loop struct {
 	be        kernels.Backend
 	began     time.Time
 	data      *dataset.Dataset
+	lines     baseline.Lines
 	weights   *model.Weights
 	stepper   *Stepper
 	evaluator *Evaluator
