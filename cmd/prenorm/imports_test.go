@@ -25,13 +25,14 @@ var packages = map[string]string{
 	"configs/problem": "",
 
 	"data":          "configs/problem data/token",
-	"data/corpus":   "configs/problem data data/dedup",
+	"data/corpus":   "configs/problem data data/dedup data/inorder",
 	"data/token":    "configs/problem",
 	"data/shard":    "configs/problem",
 	"data/batch":    "configs/problem",
 	"data/baseline": "data/shard",
+	"data/inorder":  "",
 	"data/dedup":    "",
-	"data/survey":   "data data/corpus data/dataset data/dedup data/baseline data/shard data/token",
+	"data/survey":   "data data/corpus data/dataset data/dedup data/baseline data/inorder data/shard data/token",
 	"data/dataset":  "configs/problem data data/batch data/corpus data/shard data/token",
 
 	"kernels":            "",

@@ -85,7 +85,11 @@ func (b *builder) recordPath() string {
 	if len(paths[corpus.Val]) > 0 {
 		rule = data.Val{} // not used
 	}
-	return filepath.Join(b.dir, "sources-"+key(append([]any{"sources", paths, rule, b.cfg.Invalid}, b.unusual()...)...)+".json")
+	parts := append([]any{"sources", paths, rule, b.cfg.Invalid}, b.unusual()...)
+	if c := b.cfg.Duplicates; c != data.Default().Duplicates {
+		parts = append(parts, c)
+	}
+	return filepath.Join(b.dir, "sources-"+key(parts...)+".json")
 }
 
 // unusual is what else the texts depend on, where it is not as it was when plain text was all that could be read; so records of that time

@@ -165,7 +165,7 @@ func TestExact(t *testing.T) {
 	texts := []string{text, "???", text, close, close, "???", "other words", text}
 	for near, want := range map[bool]string{
 		false: "- - 0 - 3 1 - 0",
-		true:  "- - 0 ~0 ~0 1 - 0",
+		true:  "- - 0 ~0 0 1 - 0",
 	} {
 		f := NewFinder(near)
 		var got []string

@@ -9,9 +9,9 @@ const mostInBand = 64
 
 // Copy says that a text is a copy of an earlier one.
 type Copy struct {
-	Of         int     // number of the earlier text, which is none itself
-	Similarity float64 // estimated; 1 for equal bytes
-	Exact      bool    // equal bytes
+	Of         int     // number of an earlier text, which is no copy itself
+	Similarity float64 // to that one, estimated; 1 for equal bytes
+	Exact      bool    // an earlier text has the same bytes: that one, or another copy of it
 }
 
 // Finder finds, of texts that come one after another, those that are copies of an earlier one that stays. A text stays when it is no copy. What is
@@ -47,7 +47,7 @@ func (f *Finder) Add(p Print) (c Copy, is bool) {
 	if at, seen := f.first[p.Exact]; seen {
 		c = Copy{Of: f.stays[at], Similarity: 1, Exact: true}
 		if f.near && f.prints[at].Exact != p.Exact { // equal to one that is a near copy itself
-			c.Exact, c.Similarity = false, f.prints[at].Similarity(&p)
+			c.Similarity = f.prints[at].Similarity(&p)
 		}
 		return c, true
 	}
