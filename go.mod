@@ -6,7 +6,6 @@ require (
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/chewxy/hm v1.0.0
 	github.com/dlclark/regexp2 v1.11.5
-	github.com/edsrzf/mmap-go v1.2.0
 	github.com/gofrs/flock v0.13.0
 	github.com/klauspost/compress v1.20.4
 	github.com/parquet-go/parquet-go v0.32.0
@@ -23,7 +22,7 @@ require (
 	gorgonia.org/tensor v0.9.24
 )
 
-// Pinned because later versions need Go 1.26. Only its table of GPT-2's tokens is used, which is the same in all versions.
+// Pinned because later versions need Go 1.26. Only its tables of tokens are used, which are the same in all versions.
 require github.com/tiktoken-go/tokenizer v0.7.0
 
 // Pinned because Gorgonia v0.9.18 pulls in a version that panics at start on Go 1.22 and newer.
@@ -32,7 +31,7 @@ require go4.org/unsafe/assume-no-moving-gc v0.0.0-20231121144256-b99613f794b6 //
 // Pinned above Gorgonia's own minimum, which has the known vulnerability GO-2024-2611.
 require (
 	github.com/golang/protobuf v1.5.4 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
+	google.golang.org/protobuf v1.36.12
 )
 
 require (

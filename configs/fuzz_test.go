@@ -3,6 +3,8 @@ package configs
 import (
 	"strings"
 	"testing"
+
+	"prenorm/configs/problem/problemtest"
 )
 
 // FuzzParse looks for a panic, an empty message, and a run that does not survive being written and read.
@@ -20,7 +22,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(src, "train.sample.prompt="+src)
 	}
 	f.Fuzz(func(t *testing.T, src, set string) {
-		l, err := Parse("f.yaml", []byte(src), []string{set})
+		var l *Loaded
+		var err error
+		problemtest.Bounded(t, len(src)+len(set), 2000, func() { l, err = Parse("f.yaml", []byte(src), []string{set}) })
 		if err != nil {
 			for _, line := range strings.Split(err.Error(), "\n") {
 				if len(line) < len("f.yaml: x") {

@@ -15,11 +15,12 @@ import (
 
 // Loaded is a run that passed every check, with derived sizes filled in, and where each key was given.
 type Loaded struct {
-	Run    Run
-	Header string // the comment lines that the file begins with, without their marks: what the run is and needs
-	file   string
-	places map[string]place
-	ruled  map[string]bool // keys whose values follow from others by a rule
+	Run     Run
+	Header  string // the comment lines that the file begins with, without their marks: what the run is and needs
+	file    string
+	written Run // as the file alone gives it
+	places  map[string]place
+	ruled   map[string]bool // keys whose values follow from others by a rule
 }
 
 // Load reads a run file and applies the arguments of --set ("key=value") in their order, the later ones winning. A path without folder and
@@ -70,10 +71,11 @@ func Parse(name string, src []byte, sets []string) (*Loaded, error) {
 	} else if root != nil && root.ShortTag() != "!!null" {
 		d.value(root, reflect.ValueOf(&run).Elem(), "", root.Line)
 	}
+	written := run
 	for _, argument := range sets {
 		d.applySet(reflect.ValueOf(&run).Elem(), argument)
 	}
-	l := &Loaded{Run: run, Header: header(src), file: name, places: d.places, ruled: map[string]bool{}}
+	l := &Loaded{Run: run, Header: header(src), file: name, written: written, places: d.places, ruled: map[string]bool{}}
 	if bad == nil {
 		for _, p := range run.Problems() {
 			if !d.broken[p.Key] {

@@ -114,6 +114,7 @@ data:
   newlines: keep
   nul: keep
   invalid_utf8: fail
+  verify: false
   cache: ""
 model:
   layers: 4
@@ -141,11 +142,12 @@ train:
   optimizer: {kind: adamw, lr: 0.002, betas: [0.9, 0.95], eps: 1e-8, momentum: 0, weight_decay: 0.1}
   schedule: {kind: cosine, warmup: 50, min: 0.1, decay: 0.2}
   clip: 1
+  guard: {policy: stop, sigma: 0, window: 128, limit: 4, factor: 0.5, every: 50, bundles: 2}
   eval: {every: 100, windows: 0}
   sample: {every: 200, prompt: The, tokens: 64, temperature: 0.8, top_k: 50}
   inspect: {every: 50}
   log: {every: 10}
-checkpoint: {every: 100, keep: 3}
+checkpoint: {every: 100, minutes: 15, keep: 3, keep_best: 1, keep_every: 0, background: auto}
 device: auto
 precision: fp32
 kernels: {matmul: auto}

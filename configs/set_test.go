@@ -129,6 +129,11 @@ func TestWarnings(t *testing.T) {
 			"run.yaml:2: train.optimizer.betas: is not used with optimizer kind sgd",
 			"run.yaml:3: data.tokenizer.vocab: is not used with a tokenizer that is not trained",
 		}},
+		{"checkpoint: {every: 100, keep_every: 250}\n", nil, []string{
+			"run.yaml:1: checkpoint.keep_every: 250 is no multiple of checkpoint.every (100): only steps that are a multiple of both are saved for it",
+		}},
+		{"checkpoint: {every: 100, keep_every: 500}\n", nil, nil},
+		{"checkpoint: {keep: 0, keep_best: 2}\n", nil, []string{"run.yaml:1: checkpoint.keep_best: is not used with checkpoint.keep 0: all are kept"}},
 		{"model:\n  norm: {placement: post}\ntrain:\n  schedule: {warmup: 0}\n", nil, []string{
 			"run.yaml:4: train.schedule.warmup: 0, and placement post is known to stay at the unigram loss without a warm-up (-1 takes a usual one)",
 		}},

@@ -7,6 +7,7 @@ import (
 
 	"prenorm/configs/problem"
 	"prenorm/model/block"
+	"prenorm/train"
 )
 
 // Warnings returns what is allowed and yet probably not meant, in the form of [Problem.String].
@@ -22,8 +23,12 @@ func (l *Loaded) Warnings() []string {
 			"comes after it, and losses there are not those of evaluation and sampling, which use running averages")
 	}
 	l.warnPlacement(&w)
+	l.warnTokens(&w)
 	if warmup, steps := l.Run.Train.Schedule.Warmup, l.Run.Train.Steps; 2*warmup > steps {
 		w.Addf("train.schedule.warmup", "%d is more than half of the run's %d steps", warmup, steps)
+	}
+	if c := l.Run.Checkpoint; c.Every > 0 && c.KeepEvery%c.Every != 0 {
+		w.Addf("checkpoint.keep_every", "%d is no multiple of checkpoint.every (%d): only steps that are a multiple of both are saved for it", c.KeepEvery, c.Every)
 	}
 	var lines []string
 	if len(long) > 1 {
@@ -110,6 +115,11 @@ func (l *Loaded) warnUnused(w *problem.List) {
 		{"train.optimizer.momentum", r.Train.Optimizer.Kind != "sgd", "optimizer kind " + r.Train.Optimizer.Kind},
 		{"train.schedule.decay", r.Train.Schedule.Kind != "wsd", "schedule kind " + r.Train.Schedule.Kind},
 		{"model.norm.momentum", r.Model.Norm.Kind != "batchnorm", "norm kind " + r.Model.Norm.Kind},
+		{"train.guard.factor", r.Train.Guard.Policy != train.GuardRewind, "guard policy " + r.Train.Guard.Policy},
+		{"train.guard.every", r.Train.Guard.Policy != train.GuardRewind, "guard policy " + r.Train.Guard.Policy},
+		{"train.guard.limit", r.Train.Guard.Policy == train.GuardStop, "guard policy stop"},
+		{"checkpoint.keep_best", r.Checkpoint.Keep == 0, "checkpoint.keep 0: all are kept"},
+		{"checkpoint.keep_every", r.Checkpoint.Keep == 0, "checkpoint.keep 0: all are kept"},
 		{"train.schedule.min", r.Train.Schedule.Kind == "constant", "schedule kind constant"},
 	}
 	changed := map[string]bool{}

@@ -14,6 +14,7 @@ type Config struct {
 	Newlines   string       `yaml:"newlines"`     // keep | fold (CR LF becomes LF)
 	NUL        string       `yaml:"nul"`          // fail | keep | drop (bytes of value 0)
 	Invalid    string       `yaml:"invalid_utf8"` // fail | replace (by U+FFFD) | drop
+	Verify     bool         `yaml:"verify"`       // all text must come back from its ids, byte by byte, when it is encoded
 	Duplicates string       `yaml:"duplicates"`   // keep | drop_exact | drop_near (documents that are copies of an earlier one)
 	Cache      string       `yaml:"cache"`        // folder of token shards; "" = beside the run folder
 }

@@ -259,8 +259,8 @@ type GlobalNorm struct{}
 // one view. It looks at values and has no gradient.
 type Moments struct{}
 
-// ClipFactor is factor[1] <- norm[1]: min(1, Max/(norm + 1e-6)), or 1 when Max is 0. A norm that is not finite gives NaN, by which the
-// optimizers leave everything as it is.
+// ClipFactor is factor[1] <- norm[1], loss[], limits[2]: min(1, Max/(norm + 1e-6)), or 1 when Max is 0. It is NaN, by which the optimizers
+// leave everything as it is, where norm or loss is not finite, and where loss > limits[0] or norm > limits[1].
 type ClipFactor struct{ Max float64 }
 
 // AdamW is p', m', v' <- p, m, v, g, hyper[4], all but hyper of one shape and updated in place: Out[i] is the memory of In[i] (Loshchilov &

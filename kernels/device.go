@@ -95,3 +95,9 @@ func OnDevice(be Backend) bool {
 	_, ok := be.(Remote)
 	return ok
 }
+
+// Limited is a backend whose device has memory of its own.
+type Limited interface {
+	// FreeMemory is how many bytes of it nobody holds.
+	FreeMemory() (free int64, err error)
+}

@@ -17,11 +17,20 @@ type HostArena struct {
 // arenaAlign is a cache line, and the widest vector of any CPU served.
 const arenaAlign = 64
 
+// hugeArena is the size from which an arena asks for huge pages.
+const hugeArena = 2 << 20
+
 // hostMemory is asked for once: an arena takes less time than the answer.
 var hostMemory = sync.OnceValue(HostMemory)
 
 // held is what all arenas of the process hold.
 var held atomic.Int64
+
+// HostLeft is the part of the host's memory that no arena holds, in bytes; known is false where nobody knows how much there is.
+func HostLeft() (bytes int64, known bool) {
+	total := hostMemory()
+	return max(int64(total)-held.Load(), 0), total > 0
+}
 
 // NewHostArena allocates zeroed, 64-byte aligned memory. More than the machine has, together with the arenas that there are, is refused: Go
 // ends a program that asks for it, with no error to be caught.
@@ -35,6 +44,9 @@ func NewHostArena(bytes int) (*HostArena, error) {
 			float64(total)/(1<<30), float64(hostMemory())/(1<<30))
 	}
 	raw := make([]byte, bytes+arenaAlign)
+	if bytes >= hugeArena {
+		InHugePages(raw)
+	}
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (arenaAlign - 1)
 	return &HostArena{mem: raw[skip : skip+bytes : skip+bytes], bytes: bytes}, nil
 }
@@ -49,10 +61,11 @@ func (a *HostArena) View(off int, dtype DType, shape ...int) View {
 // Bytes implements [Arena].
 func (a *HostArena) Bytes() int { return a.bytes }
 
-// Free implements [Arena].
+// Free implements [Arena]. The system has the memory back at once; views of it stay readable, as zeros where it tells.
 func (a *HostArena) Free() error {
 	if a.mem != nil {
 		held.Add(-int64(a.bytes))
+		giveBack(a.mem)
 	}
 	a.mem = nil
 	return nil

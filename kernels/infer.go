@@ -716,10 +716,12 @@ func (c Moments) Infer(in []View) (out, aux []View, err error) {
 }
 
 func (c ClipFactor) Infer(in []View) (out, aux []View, err error) {
-	r := check(c, in, 1, 1)
-	d := r.floats(0)
+	r := check(c, in, 3, 3)
+	d := r.floats(0, 1, 2)
 	if r.ok() {
 		r.want(in[0].Len() == 1, "norm must have one element")
+		r.want(len(in[1].Shape) == 0, "loss must be a scalar")
+		r.want(slices.Equal(in[2].Shape, []int{2}), "limits must have shape [2]")
 	}
 	return r.done(Shaped(d, 1))
 }

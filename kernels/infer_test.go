@@ -77,7 +77,7 @@ var inferences = []inference{
 	{call: kernels.Fill{}, in: []kernels.View{i32(2, 3)}, out: "[i32[2 3]]"},
 	{call: kernels.GlobalNorm{}, in: []kernels.View{f32(2, 3)}, out: "[f32[1]]"},
 	{call: kernels.Moments{}, in: []kernels.View{f32(2, 3), f32(2, 3)}, out: "[f32[4]]"},
-	{call: kernels.ClipFactor{}, in: []kernels.View{f32(1)}, out: "[f32[1]]"},
+	{call: kernels.ClipFactor{}, in: []kernels.View{f32(1), f32(), f32(2)}, out: "[f32[1]]"},
 	{call: kernels.AdamW{}, in: []kernels.View{f32(6), f32(6), f32(6), f32(6), f32(4)}, out: "[f32[6] f32[6] f32[6]]"},
 	{call: kernels.SGD{}, in: []kernels.View{f32(6), f32(6), f32(6), f32(4)}, out: "[f32[6] f32[6]]"},
 }

@@ -13,6 +13,9 @@ const (
 	maxBatch      = 1 << 16
 	maxAccumulate = 1 << 16
 	maxTokens     = 1 << 20 // of one sample
+	maxWindow     = 1 << 16 // of the guard, whose window is in every checkpoint
+	maxBundles    = 1000
+	maxBest       = 1000 // checkpoints; each is named in every state
 )
 
 var (
@@ -31,6 +34,7 @@ func (c Config) Problems() problem.List {
 	c.Optimizer.check(&l)
 	c.checkSchedule(&l)
 	l.Within("clip", c.Clip, reasonable)
+	c.Guard.check(&l)
 	l.Whole("eval.every", c.Eval.Every, 0, maxSteps)
 	l.Whole("eval.windows", c.Eval.Windows, 0, math.MaxInt32)
 	c.Sample.check(&l)
@@ -53,6 +57,16 @@ func (o Optimizer) check(l *problem.List) {
 	l.Within("optimizer.eps", o.Eps, problem.Interval{Low: 0, High: 1, OpenLow: true})
 	l.Within("optimizer.momentum", o.Momentum, belowOne)
 	l.Within("optimizer.weight_decay", o.WeightDecay, problem.Interval{Low: 0, High: 10})
+}
+
+func (g Guard) check(l *problem.List) {
+	l.OneOf("guard.policy", g.Policy, GuardStop, GuardSkip, GuardRewind)
+	l.Within("guard.sigma", g.Sigma, reasonable)
+	l.Whole("guard.window", g.Window, 2, maxWindow)
+	l.Whole("guard.limit", g.Limit, 1, maxWindow)
+	l.Within("guard.factor", g.Factor, partOfRun)
+	l.Whole("guard.every", g.Every, 1, maxSteps)
+	l.Whole("guard.bundles", g.Bundles, 0, maxBundles)
 }
 
 func (c Config) checkSchedule(l *problem.List) {
@@ -85,6 +99,10 @@ func (s Sample) check(l *problem.List) {
 func (c Checkpoint) Problems() problem.List {
 	var l problem.List
 	l.Whole("every", c.Every, 0, maxSteps)
+	l.Within("minutes", c.Minutes, reasonable)
 	l.Whole("keep", c.Keep, 0, math.MaxInt32)
+	l.Whole("keep_best", c.KeepBest, 0, maxBest)
+	l.Whole("keep_every", c.KeepEvery, 0, maxSteps)
+	l.OneOf("background", c.Background, BackgroundAuto, BackgroundAlways, BackgroundNever)
 	return l
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"prenorm/kernels/cpu"
 )
@@ -19,6 +21,7 @@ type probe struct {
 
 func (p *probe) Err() error {
 	if p.asked++; p.asked%p.every == 0 {
+		p.settle()
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.GC()
@@ -27,6 +30,20 @@ func (p *probe) Err() error {
 		p.goroutines = append(p.goroutines, runtime.NumGoroutine())
 	}
 	return nil
+}
+
+// settle waits, but not for ever, for a checkpoint that is being written: until there are as few goroutines as there were before.
+func (p *probe) settle() {
+	if len(p.goroutines) == 0 {
+		time.Sleep(300 * time.Millisecond)
+		return
+	}
+	for range 200 {
+		if runtime.NumGoroutine() <= slices.Min(p.goroutines) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // TestNothingGrows trains for many steps, with evaluations, samples and checkpoints on the way, and wants the memory in use and the number

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"prenorm/configs/problem"
 	"prenorm/data"
 	"prenorm/data/baseline"
 	"prenorm/data/batch"
@@ -39,13 +40,17 @@ type Job struct {
 	Stdin   io.Reader     // for data "-"
 	Out     io.Writer     // progress
 	Profile io.Writer     // where a trace of a few steps goes; nil = none
+
+	// Room says what the machine has too little of for the run, by full key; nil = it is not asked. It is asked once or twice, before
+	// anything large is made.
+	Room func(Room) problem.List
 }
 
 // Outcome is how a run ended.
 type Outcome struct {
 	Step       int64  // updates done
 	Steps      int64  // updates wanted
-	Checkpoint string // folder of the newest checkpoint
+	Checkpoint string // folder of the newest checkpoint; "" = the run was stopped before there was one
 	Stopped    string // why it ended before Steps; "" = it did not
 }
 
@@ -90,9 +95,14 @@ type loop struct {
 	metrics   *metrics.Writer
 	progress  *metrics.Progress
 	state     State
+	held      *held // of the state last saved, and before that of the first; nil where training waits for saving
+	good      *held // what the guard goes back to; nil where it does not
+	saver     *checkpoint.Saver
 	files     map[string][]byte
-	newest    string // folder of the newest checkpoint
-	saved     int64  // its step, -1 for none
+	newest    string    // folder of the newest checkpoint
+	saved     int64     // its step, or that of the save at work; -1 for none
+	failed    bool      // a save has
+	copied    time.Time // when the state was last copied to be saved
 	micros    []*batch.Batch
 
 	lap     time.Time     // when the last update was reported
@@ -102,29 +112,36 @@ type loop struct {
 }
 
 func (l *loop) run(ctx context.Context) (Outcome, error) {
-	if err := l.prepare(); err != nil {
+	if err := l.prepare(ctx); err != nil {
+		if stopped := ended(ctx); stopped != nil && errors.Is(err, stopped) {
+			return l.outcome("interrupted"), nil
+		}
 		return Outcome{}, err
 	}
 	defer context.AfterFunc(ctx, l.progress.Interrupt)()
+	stopped, err := l.untilEnd(ctx)
+	if stopped != "" {
+		err = errors.Join(l.save(), l.endProfile())
+	}
+	err = errors.Join(err, l.finish())
+	return l.outcome(stopped), err
+}
+
+// untilEnd trains until the last step, or says why it was stopped before.
+func (l *loop) untilEnd(ctx context.Context) (stopped string, err error) {
 	l.lap = time.Now()
-	err := l.catchUp(ctx)
+	err = l.catchUp(ctx)
 	l.lap = time.Now()
 	for err == nil && l.state.Step < int64(l.Train.Steps) {
 		if reason := l.stopReason(ctx); reason != "" {
-			return l.stop(reason)
+			return reason, nil
 		}
 		err = l.next(ctx)
 	}
 	if err != nil && errors.Is(err, ctx.Err()) { // given up between two micro-batches or within an evaluation
-		return l.stop("interrupted")
+		return "interrupted", nil
 	}
-	return l.outcome(""), err
-}
-
-// stop saves and tells where.
-func (l *loop) stop(reason string) (Outcome, error) {
-	err := errors.Join(l.save(), l.endProfile())
-	return l.outcome(reason), err
+	return "", err
 }
 
 func (l *loop) outcome(stopped string) Outcome {
@@ -158,7 +175,7 @@ func (l *loop) close() error {
 			err = errors.Join(err, c.Close())
 		}
 	}
-	for _, f := range []interface{ Free() error }{l.generator, l.evaluator, l.stepper, l.weights} {
+	for _, f := range []interface{ Free() error }{l.generator, l.evaluator, l.stepper, l.weights, l.held, l.good} {
 		if !isNil(f) {
 			err = errors.Join(err, f.Free())
 		}

@@ -19,6 +19,7 @@ func (s *Stepper) Trace(around Around) { s.around = around }
 type bound struct {
 	run  kernels.Launch
 	info exec.StepInfo
+	args kernels.Args
 }
 
 // binder binds calls outside a program and keeps the first error, and the workspaces that it allocates for calls that were given none.
@@ -36,7 +37,7 @@ func (b *binder) args(path string, c kernels.Call, a kernels.Args) bound {
 	if b.err != nil {
 		return bound{}
 	}
-	l := bound{info: infoOf(path, c, a)}
+	l := bound{info: infoOf(path, c, a), args: a}
 	n, err := b.be.Workspace(c, a)
 	if err == nil && n > 0 && a.Work.Shape == nil {
 		var arena kernels.Arena
@@ -78,7 +79,9 @@ func shapesOf(views []kernels.View) []kernels.View {
 func (s *Stepper) launch(list []bound) error {
 	for i := range list {
 		if s.around != nil {
-			if err := s.around(list[i].info, list[i].run); err != nil {
+			info := list[i].info
+			info.Args = list[i].args
+			if err := s.around(info, list[i].run); err != nil {
 				return err
 			}
 		} else if err := list[i].run(); err != nil {
@@ -139,7 +142,7 @@ func (s *Stepper) Steps() []exec.StepInfo {
 		list = append(list, l.info)
 	}
 	list = append(list, s.Plan().Steps()...)
-	for _, l := range slices.Concat(s.plain.addLoss, s.update) {
+	for _, l := range slices.Concat(s.plain.addLoss, s.judge, s.update) {
 		list = append(list, l.info)
 	}
 	return list

@@ -2,48 +2,59 @@ package train
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math"
 	"time"
 
-	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
 )
 
 // step does one update and, at their intervals, saves, evaluates and samples. It saves first: what follows must not cost the work before it.
 func (l *loop) step(ctx context.Context) error {
+	if err := l.lookBack(); err != nil {
+		return err
+	}
 	step := l.state.Step + 1
 	if err := l.read(); err != nil {
 		return err
 	}
-	lr := l.rate(step) * l.Train.Optimizer.LR
+	lr := l.rate(step) * l.state.Guard.rate(step, l.Train.Guard.Window) * l.Train.Optimizer.LR
+	limits := l.limit()
 	end := l.span("step")
 	r, seen, err := l.update(ctx, step, lr)
 	end()
 	if err != nil {
 		return err
 	}
-	if !r.Finite() {
-		return errors.Join(l.notFinite(step, lr, r), l.save())
+	if r.Applied() {
+		err = l.applied(step, lr, r, seen)
+	} else {
+		err = l.heldBack(ctx, attempted{step, lr, limits, r})
 	}
-	l.state.Step = step
-	l.state.Cursor = l.batches.Cursor()
-	l.state.Tokens += int64(targets(l.micros))
-	if err := l.report(step, lr, r); err != nil {
+	if err != nil {
 		return err
 	}
-	if seen != nil {
-		if err := l.metrics.Write(*seen); err != nil {
-			return err
-		}
-	}
-	if l.due(l.Checkpoint.Every, step) {
+	if l.due(l.Checkpoint.Every, step) || l.late() {
 		if err := l.save(); err != nil {
 			return err
 		}
 	}
 	return l.observe(ctx, step)
+}
+
+// applied counts and records an update.
+func (l *loop) applied(step int64, lr float64, r Result, seen *metrics.Inspect) error {
+	l.count(r)
+	l.advance(step)
+	l.state.Tokens += int64(targets(l.micros))
+	if err := l.report(step, lr, r); err != nil || seen == nil {
+		return err
+	}
+	return l.metrics.Write(*seen)
+}
+
+// advance goes past a step and its batch.
+func (l *loop) advance(step int64) {
+	l.state.Step = step
+	l.state.Cursor = l.batches.Cursor()
 }
 
 // update runs one update, and looks at it where its number asks for that: at the first, the last, and the interval.
@@ -73,17 +84,6 @@ func (l *loop) due(every int, step int64) bool {
 	return step == int64(l.Train.Steps) || every > 0 && step%int64(every) == 0
 }
 
-// notFinite explains a loss or gradient that is no number. Nothing was updated in that step.
-func (l *loop) notFinite(step int64, lr float64, r Result) error {
-	what := fmt.Sprintf("the loss is %v", r.Loss)
-	if !math.IsNaN(r.Loss) && !math.IsInf(r.Loss, 0) {
-		what = fmt.Sprintf("the gradient norm is %v", r.GradNorm)
-	}
-	return fmt.Errorf("step %d: %s at learning rate %.3g: the update was not applied and the state before it is saved. "+
-		"Lower train.optimizer.lr, lengthen train.schedule.warmup, or set train.clip, then go on with the changed key given by --set. "+
-		"Where that fails at once again, the weights are spoiled already: start anew with --fresh, or set init_from to an older checkpoint", step, what, lr)
-}
-
 // observe evaluates and samples where the step's number asks for it.
 func (l *loop) observe(ctx context.Context, step int64) error {
 	defer func() { l.lap = time.Now() }() // not part of the training speed
@@ -104,8 +104,12 @@ func (l *loop) catchUp(ctx context.Context) error {
 	if step == 0 || l.saved < 0 {
 		return nil
 	}
-	if l.due(l.Train.Eval.Every, step) && !l.recorded(metrics.KindEval, step) {
-		if err := l.evaluate(ctx, step); err != nil {
+	if l.due(l.Train.Eval.Every, step) {
+		if !l.recorded(metrics.KindEval, step) {
+			if err := l.evaluate(ctx, step); err != nil {
+				return err
+			}
+		} else if err := l.score(step, float64(l.metrics.LastEval().Loss)); err != nil {
 			return err
 		}
 	}
@@ -119,26 +123,4 @@ func (l *loop) catchUp(ctx context.Context) error {
 func (l *loop) recorded(kind string, step int64) bool {
 	last, ok := l.metrics.Last(kind)
 	return ok && last == step
-}
-
-// save writes a checkpoint of the current state, unless there is one of it, and removes the oldest beyond checkpoint.keep.
-func (l *loop) save() error {
-	if l.saved == l.state.Step {
-		return nil
-	}
-	defer l.span("checkpoint")()
-	if err := l.metrics.Sync(); err != nil {
-		return err
-	}
-	snap, err := snapshot(l.weights, l.stepper, l.state, l.files)
-	if err != nil {
-		return err
-	}
-	dir, err := checkpoint.Save(checkpoint.OS, checkpointRoot(l.Dir), snap)
-	if err != nil {
-		return err
-	}
-	l.newest, l.saved = dir, l.state.Step
-	_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Keep)
-	return err
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
@@ -31,22 +32,42 @@ func (a *asked) Err() error {
 // TestSavesBeforeEvaluating wants the checkpoint of a step to be there when that step's evaluation begins: what an evaluation may cost is
 // not the work before it.
 func TestSavesBeforeEvaluating(t *testing.T) {
+	testSavesBefore(t, BackgroundNever, func(dir string) error {
+		_, err := os.Stat(dir)
+		return err
+	})
+}
+
+// TestCopiesBeforeEvaluating wants the save in the background to have its copy by then: it ends well, with nothing of the evaluation done.
+func TestCopiesBeforeEvaluating(t *testing.T) {
+	testSavesBefore(t, BackgroundAlways, func(dir string) (err error) {
+		for range 1000 {
+			if _, err = os.Stat(dir); err == nil {
+				return nil
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return err
+	})
+}
+
+func testSavesBefore(t *testing.T, background string, saved func(dir string) error) {
 	j := tinyJob(t)
-	j.Checkpoint.Every, j.Train.Eval.Every, j.Train.Sample.Every = 5, 5, 0
+	j.Checkpoint.Every, j.Checkpoint.Background, j.Train.Eval.Every, j.Train.Sample.Every = 5, background, 5, 0
 	be := cpu.New(1)
 	defer be.Close()
 	questions := 5 * (1 + j.Train.Accumulate) // of five steps: one for the step, one for each micro-batch; the evaluation asks next
 	looked := false
 	ctx := &asked{Context: context.Background(), do: func(n int) {
-		_, err := os.Stat(filepath.Join(j.Dir, CheckpointFolder, "step-00000005"))
+		dir := filepath.Join(j.Dir, CheckpointFolder, "step-00000005")
 		switch n {
 		case questions:
-			if err == nil {
+			if _, err := os.Stat(dir); err == nil {
 				t.Error("the checkpoint is there before the step is done: the test looks at the wrong place")
 			}
 		case questions + 1:
 			looked = true
-			if err != nil {
+			if err := saved(dir); err != nil {
 				t.Errorf("when the evaluation begins: %v", err)
 			}
 		}
@@ -61,12 +82,12 @@ func TestRefusedBeforeTraining(t *testing.T) {
 	be := cpu.New(1)
 	defer be.Close()
 	for want, change := range map[string]func(*Job){
-		"train.sample.prompt":     func(j *Job) { j.Data.Tokenizer.Kind, j.Train.Sample.Prompt = "char", "λ" },
-		"model.vocab is 255":      func(j *Job) { j.Model.Vocab = 255 },
-		"the validation text has": func(j *Job) { j.Model.Context, j.Data.Val.Fraction = 256, 0.01 },
-		"this machine has":        func(j *Job) { j.Train.Batch, j.Train.Accumulate, j.Model.Width = 1<<16, 1, 1<<12 },
-		"context+1 = 20001":       func(j *Job) { j.Model.Context = 20000 },
-		"init_from":               func(j *Job) { j.InitFrom = filepath.Join(j.Dir, "nothing") },
+		"train.sample.prompt": func(j *Job) { j.Data.Tokenizer.Kind, j.Train.Sample.Prompt = "char", "λ" },
+		"model.vocab: 255 is smaller than the tokenizer's 256 ids": func(j *Job) { j.Model.Vocab = 255 },
+		"the validation text has":                                  func(j *Job) { j.Model.Context, j.Data.Val.Fraction = 256, 0.01 },
+		"this machine has":                                         func(j *Job) { j.Train.Batch, j.Train.Accumulate, j.Model.Width = 1<<16, 1, 1<<12 },
+		"context+1 = 20001":                                        func(j *Job) { j.Model.Context = 20000 },
+		"init_from":                                                func(j *Job) { j.InitFrom = filepath.Join(j.Dir, "nothing") },
 	} {
 		j := tinyJob(t)
 		change(&j)

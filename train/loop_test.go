@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"prenorm/data"
+	"prenorm/kernels"
 	"prenorm/kernels/cpu"
 	"prenorm/model"
 	"prenorm/train/metrics"
@@ -28,7 +29,7 @@ func tinyJob(t *testing.T) Job {
 	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	j := Job{Name: "tiny", Seed: 5, Data: data.Default(), Model: model.Default(), Train: Default(), Checkpoint: Checkpoint{Every: 4, Keep: 2},
+	j := Job{Name: "tiny", Seed: 5, Data: data.Default(), Model: model.Default(), Train: Default(), Checkpoint: Checkpoint{Every: 4, Keep: 2, KeepBest: 1, Background: BackgroundAlways},
 		Dir: filepath.Join(t.TempDir(), "run"), Out: &bytes.Buffer{}, Config: []byte("name: tiny\n")}
 	j.Data.Train = []string{path}
 	j.Data.Tokenizer.Kind = "byte"
@@ -88,7 +89,12 @@ func TestResumedStatistics(t *testing.T) {
 
 func testResumed(t *testing.T, whole Job, first ...int) {
 	t.Helper()
-	be := cpu.New(2)
+	testResumedOn(t, func(workers int) kernels.Backend { return cpu.New(workers) }, whole, first...)
+}
+
+func testResumedOn(t *testing.T, open func(workers int) kernels.Backend, whole Job, first ...int) {
+	t.Helper()
+	be := open(2)
 	defer be.Close()
 	if _, err := Run(context.Background(), be, whole); err != nil {
 		t.Fatalf("%v\n%s", err, whole.Out)
@@ -97,7 +103,7 @@ func testResumed(t *testing.T, whole Job, first ...int) {
 	if len(want) < 10 {
 		t.Fatalf("only %d files are left: %v", len(want), want)
 	}
-	others := []*cpu.Backend{cpu.New(1), cpu.New(3)}
+	others := []kernels.Backend{open(1), open(3)}
 	defer others[0].Close()
 	defer others[1].Close()
 	stops := 0

@@ -31,7 +31,7 @@ func (s *Stepper) bindPass(plan *exec.Plan) (*pass, error) {
 		return nil, err
 	}
 	b := binder{be: s.weights.Backend()}
-	p := &pass{program: program, addLoss: []bound{b.bind("loss.sum", kernels.Add{}, s.loss, s.loss, loss)}}
+	p := &pass{program: program, addLoss: []bound{b.bind(pathLossSum, kernels.Add{}, s.loss, s.loss, loss)}}
 	s.work = append(s.work, b.work...)
 	return p, b.err
 }

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -9,64 +10,82 @@ import (
 	"prenorm/data/token"
 	"prenorm/model"
 	"prenorm/train/checkpoint"
+	"prenorm/train/metrics"
 	"prenorm/train/schedule"
 )
 
-// prepare opens the data, builds the model, and brings back the newest checkpoint.
-func (l *loop) prepare() error {
-	fsys := checkpoint.OS
-	if _, err := checkpoint.Clean(fsys, checkpointRoot(l.Dir)); err != nil {
+// prepare opens the data, builds the model, and brings back the newest checkpoint. A run that cannot come to its end is refused before
+// anything large is made: see [Refused].
+func (l *loop) prepare(ctx context.Context) error {
+	if _, err := checkpoint.Clean(checkpoint.OS, checkpointRoot(l.Dir)); err != nil {
 		return err
 	}
-	dir, refused, err := checkpoint.Latest(fsys, checkpointRoot(l.Dir))
+	resumed, refused, err := l.assemble(ctx)
 	if err != nil {
 		return err
 	}
-	var from *checkpoint.Loaded
-	if dir != "" {
-		if from, err = checkpoint.Load(fsys, dir); err != nil {
-			return err
-		}
-	}
-	if err := l.openData(from); err != nil {
-		return err
-	}
-	if err := l.buildModel(from); err != nil {
+	if err := l.openSaver(); err != nil {
 		return err
 	}
 	if l.Profile != nil {
 		l.window = newWindow(l.be, l.Profile, l.state.Step, int64(l.Train.Steps))
 	}
-	return l.openOutputs(from != nil, refused)
+	return l.openOutputs(resumed, refused)
+}
+
+// assemble is prepare without anything that changes the run's folder, its data apart. It says whether the state is that of a checkpoint, and
+// which ones are not whole.
+func (l *loop) assemble(ctx context.Context) (resumed bool, refused []checkpoint.Refused, err error) {
+	dir, refused, err := checkpoint.Latest(checkpoint.OS, checkpointRoot(l.Dir))
+	if err != nil {
+		return false, nil, err
+	}
+	var from *checkpoint.Loaded
+	if dir != "" {
+		if from, err = checkpoint.Load(checkpoint.OS, dir); err != nil {
+			return false, nil, err
+		}
+	}
+	if err := l.openData(ctx, from); err != nil {
+		return false, nil, err
+	}
+	return from != nil, refused, l.buildModel(from)
 }
 
 // openData opens the text, with the checkpoint's tokenizer where there is one.
-func (l *loop) openData(from *checkpoint.Loaded) error {
+func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
+	refused, further, err := l.lookAhead(from)
+	if err != nil {
+		return err
+	}
+	if !further {
+		return refused
+	}
 	cache := l.Data.Cache
 	if cache == "" {
 		cache = filepath.Join(l.Dir, "data")
 	}
-	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: func(line string) { fmt.Fprintln(l.Out, line) }}
-	var err error
+	stages := metrics.NewStages(l.Out)
+	defer stages.Close()
+	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: func(stage string, done, total int64) {
+		stages.Show(stage, done, total, stage != "training tokenizer" || total == 0) // merges, once all bytes are counted
+	}}
 	if from != nil {
 		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", from.Dir, err)
 		}
-	} else if options.Tokenizer, err = l.openStart(); err != nil {
+	} else if options.Tokenizer, err = l.startTokenizer(); err != nil {
 		return err
 	}
 	if l.data, err = dataset.Open(l.Data, options); err != nil {
+		if stopped := ended(ctx); stopped != nil {
+			return stopped
+		}
+		return refused.dataError(err)
+	}
+	l.lookAtTokens(from, refused)
+	if err := refused.err(); err != nil {
 		return err
-	}
-	vocab := l.data.Tokenizer.Vocab()
-	if l.Model.Vocab == 0 {
-		l.Model.Vocab = vocab
-	}
-	if l.Model.Vocab < vocab {
-		return fmt.Errorf("model.vocab is %d, the tokenizer has %d ids: set model.vocab to 0 (the tokenizer's) or to %d or more", l.Model.Vocab, vocab, vocab)
-	}
-	if _, err := PromptIDs(l.data.Tokenizer, l.Train.Sample.Prompt); err != nil {
-		return fmt.Errorf("train.sample.prompt: %w", err)
 	}
 	tokenizer, err := l.data.Tokenizer.Marshal()
 	if err != nil {
@@ -76,14 +95,20 @@ func (l *loop) openData(from *checkpoint.Loaded) error {
 	return nil
 }
 
-// openStart opens what init_from names, and returns its tokenizer where the run has to take it.
-func (l *loop) openStart() (token.Tokenizer, error) {
-	if l.InitFrom == "" {
-		return nil, nil
+// ended is the error of a context that has ended.
+func ended(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	default:
+		return nil
 	}
-	var err error
-	if l.first, err = openStart(l.InitFrom); err != nil {
-		return nil, fmt.Errorf("init_from: %w", err)
+}
+
+// startTokenizer returns the tokenizer of what init_from names, where the run has to take it.
+func (l *loop) startTokenizer() (token.Tokenizer, error) {
+	if l.first == nil {
+		return nil, nil
 	}
 	t, line, err := startTokenizer(l.first, l.Data.Tokenizer)
 	if line != "" {
@@ -109,9 +134,6 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 	if err != nil {
 		return err
 	}
-	if n := l.data.Val.Len(); n <= int64(l.Model.Context) {
-		return fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1)
-	}
 	if l.evaluator, err = NewEvaluator(l.weights, l.Train.Batch); err != nil {
 		return err
 	}
@@ -119,6 +141,9 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 		l.micros = append(l.micros, &batch.Batch{})
 	}
 	if err := l.start(from, loader); err != nil {
+		return err
+	}
+	if err := l.startGuard(from); err != nil {
 		return err
 	}
 	l.batches = batch.Prefetch(loader, prefetchDepth)
@@ -147,6 +172,9 @@ func (l *loop) start(from *checkpoint.Loaded, loader *batch.Loader) error {
 		return fmt.Errorf("run folder %s was started with seed %d, now it is %d: a run keeps its seed; start anew with --fresh", l.Dir, l.state.Seed, l.Seed)
 	}
 	l.newest, l.saved = from.Dir, l.state.Step
+	if err := l.dropMissing(); err != nil {
+		return err
+	}
 	return loader.Seek(l.state.Cursor)
 }
 
@@ -155,11 +183,7 @@ func (l *loop) firstWeights() error {
 	if l.first == nil {
 		return l.weights.Initialise(l.Seed)
 	}
-	err := fit(l.weights.All(), l.first.weights)
-	if err == nil {
-		err = l.weights.Load(SourceOf(l.first.weights))
-	}
-	if err != nil {
+	if err := l.weights.Load(SourceOf(l.first.weights)); err != nil { // they fit, or the run was refused
 		return fmt.Errorf("init_from: %s: %w", l.InitFrom, err)
 	}
 	l.first = nil // its memory is not needed any more

@@ -134,7 +134,7 @@ func (l *loop) evaluate(ctx context.Context, step int64) error {
 	if stand := l.lines.Stand(e.Loss); stand != "" {
 		l.progress.Line(fmt.Sprintf("step %d/%d  the loss is %s", step, l.Train.Steps, stand))
 	}
-	return nil
+	return l.score(step, e.Loss)
 }
 
 // sample writes a text from the model as it is. Its random numbers depend on the seed and the step alone.

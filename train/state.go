@@ -6,9 +6,7 @@ import (
 
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
-	"prenorm/kernels"
 	"prenorm/model"
-	"prenorm/model/exec"
 	"prenorm/train/checkpoint"
 	"prenorm/train/safetensors"
 )
@@ -23,6 +21,10 @@ type State struct {
 	Data   Fingerprints `json:"data"`
 	// Products is who multiplied matrices in the last updates, as [kernels.Multiplier] says; "" for a backend with one way to.
 	Products string `json:"products,omitempty"`
+	// Guard is nil in a run that has only ever stopped at what is not finite.
+	Guard *GuardState `json:"guard,omitempty"`
+	// Best are the checkpoints to be kept for their validation loss, best first, up to the last validation before this step's own.
+	Best []Scored `json:"best,omitempty"`
 }
 
 // Fingerprints tell what text a run was trained on.
@@ -42,40 +44,8 @@ const (
 	TokenizerFile = "tokenizer.json"
 )
 
-// tensorsOf copies the tensors of a slab of a table to the host, with a prefix to their names.
-func tensorsOf(be kernels.Backend, table []model.Param, slab *exec.Slab, prefix string) ([]safetensors.Tensor, error) {
-	out := make([]safetensors.Tensor, len(table))
-	for i, p := range table {
-		x := make([]float32, p.Len())
-		if err := be.Download(x, slab.View(i)); err != nil {
-			return nil, fmt.Errorf("read %s%s: %w", prefix, p.Name, err)
-		}
-		out[i] = safetensors.New(prefix+p.Name, p.Shape, x)
-	}
-	return out, nil
-}
-
-// snapshot copies the whole state of a run to the host.
-func snapshot(w *model.Weights, s *Stepper, state State, files map[string][]byte) (checkpoint.Snapshot, error) {
-	snap := checkpoint.Snapshot{Step: state.Step, State: state, Files: files, Metadata: map[string]string{"format": "pt"}}
-	var err error
-	if snap.Weights, err = tensorsOf(w.Backend(), w.Table, w.Slab, ""); err != nil {
-		return snap, err
-	}
-	buffers, err := tensorsOf(w.Backend(), w.BufferTable, w.Buffers, "")
-	if err != nil {
-		return snap, err
-	}
-	snap.Weights = append(snap.Weights, buffers...)
-	for i, name := range s.MomentNames() {
-		tensors, err := tensorsOf(w.Backend(), w.Table, s.Moments()[i], name+".")
-		if err != nil {
-			return snap, err
-		}
-		snap.Optimizer = append(snap.Optimizer, tensors...)
-	}
-	return snap, nil
-}
+// StateFile is the name of a checkpoint's [State].
+const StateFile = "state.json"
 
 // SourceOf serves tensors by name.
 func SourceOf(tensors []safetensors.Tensor) model.Source {
@@ -93,14 +63,26 @@ func SourceOf(tensors []safetensors.Tensor) model.Source {
 	}
 }
 
-// restore brings weights, moments and state back from a checkpoint.
-func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) {
+// stateOf reads the state of a checkpoint.
+func stateOf(c *checkpoint.Loaded) (State, error) {
 	var state State
 	if err := json.Unmarshal(c.State, &state); err != nil {
-		return state, fmt.Errorf("checkpoint %s: state.json: %w", c.Dir, err)
+		return state, fmt.Errorf("checkpoint %s: %s: %w", c.Dir, StateFile, err)
 	}
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
-		return state, fmt.Errorf("checkpoint %s: state.json is of step %d, the checkpoint of step %d", c.Dir, state.Step, c.Step)
+		return state, fmt.Errorf("checkpoint %s: state.json: is of step %d with %d tokens, the checkpoint of step %d", c.Dir, state.Step, state.Tokens, c.Step)
+	}
+	return state, nil
+}
+
+// restore brings weights, moments and state back from a checkpoint.
+func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) {
+	state, err := stateOf(c)
+	if err != nil {
+		return state, err
+	}
+	if err := state.Guard.check(state.Step); err != nil {
+		return state, fmt.Errorf("checkpoint %s: state.json: %w", c.Dir, err)
 	}
 	if err := fit(w.All(), c.Weights); err != nil {
 		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)

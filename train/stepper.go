@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"prenorm/data/batch"
 	"prenorm/kernels"
@@ -37,11 +36,12 @@ type Stepper struct {
 	inspector *inspector    // nil: it is not wanted
 	small     kernels.Arena // hyper, norm and loss
 	zero      []bound
+	judge     []bound // norm and clip factor: whether the update is applied
 	update    []bound
 	keep      []bound // copies buffers of the model before a step
 	restore   []bound // and back, after one that came to nothing
 	kept      *exec.Slab
-	hyper     kernels.View // learning rate and bias corrections
+	rates     kernels.View // limits of loss and norm, learning rate and bias corrections
 	norm      kernels.View
 	clip      kernels.View
 	loss      kernels.View
@@ -49,9 +49,12 @@ type Stepper struct {
 	work []kernels.Arena // workspaces of the launches outside the program
 
 	tokens, targets, counter     staged[int32]
-	normaliser, rates            staged[float32]
+	normaliser, ratesHost        staged[float32]
 	lossHost, normHost, clipHost staged[float32]
 	hasDropout                   bool
+
+	unapplied int64 // of the steps before the next
+	between   func(Result) error
 
 	around Around
 }
@@ -79,9 +82,10 @@ func NewStepper(w *model.Weights, o StepOptions) (*Stepper, error) {
 	rows := o.Batch * o.Context
 	s := &Stepper{
 		options: o, weights: w, hasDropout: w.Config.Dropout > 0,
-		tokens: stage[int32](rows), targets: stage[int32](rows), counter: stage[int32](4), normaliser: stage[float32](1), rates: stage[float32](3),
+		tokens: stage[int32](rows), targets: stage[int32](rows), counter: stage[int32](4), normaliser: stage[float32](1), ratesHost: stage[float32](5),
 		lossHost: stage[float32](1), normHost: stage[float32](1), clipHost: stage[float32](1),
 	}
+	s.Limit(NoLimits, 0)
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Free())
 	}
@@ -135,18 +139,6 @@ func planTrain(be kernels.Backend, c model.Config, o StepOptions) (*exec.Plan, e
 	return net.Plan(be, o.Accumulate > 1)
 }
 
-// Result is what a step says of itself.
-type Result struct {
-	Loss     float64 // mean over the step's targets, in nats
-	GradNorm float64 // global, before clipping
-	Clip     float64 // the factor that gradients were multiplied by; NaN when the norm was not finite, and then nothing was updated
-}
-
-// Finite says whether loss and gradient are numbers. Where the norm is one, so is the clip factor.
-func (r Result) Finite() bool {
-	return !math.IsNaN(r.Loss+r.GradNorm) && !math.IsInf(r.Loss+r.GradNorm, 0)
-}
-
 // Step runs update number step (from 1) on the micro-batches at the learning rate lr. The loss is the mean over all targets of all
 // micro-batches, so that the step equals that of one large batch. When ctx ends between two micro-batches, the step is given up with ctx's
 // error, and weights, moments and buffers are as they were.
@@ -160,7 +152,7 @@ func (s *Stepper) step(ctx context.Context, step int64, lr float64, micros []*ba
 		return Result{}, err
 	}
 	r, err := s.attempt(ctx, step, lr, micros, in)
-	if err == nil && r.Finite() {
+	if err == nil && r.Applied() {
 		return r, nil
 	}
 	if failed := s.launch(s.restore); failed != nil {
@@ -171,13 +163,9 @@ func (s *Stepper) step(ctx context.Context, step int64, lr float64, micros []*ba
 
 // attempt is a step that leaves buffers of the model changed even where it fails.
 func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []*batch.Batch, in *inspector) (Result, error) {
-	if len(micros) != max(s.options.Accumulate, 1) {
-		return Result{}, fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
-	}
-	if err := s.launch(s.zero); err != nil {
+	if err := s.begin(micros); err != nil {
 		return Result{}, err
 	}
-	s.normaliser.data[0] = float32(targets(micros))
 	for i, m := range micros {
 		if err := ctx.Err(); err != nil {
 			return Result{}, err
@@ -186,15 +174,24 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 			return Result{}, err
 		}
 	}
-	for i, v := range s.optimizer.Hyper(step, lr) {
-		s.rates.data[i] = float32(v)
+	for i, v := range s.optimizer.Hyper(step-s.unapplied, lr) {
+		s.ratesHost.data[2+i] = float32(v)
 	}
-	if err := s.upload("hyper", s.hyper, s.rates.boxed); err != nil {
+	if err := s.upload("hyper", s.rates, s.ratesHost.boxed); err != nil {
 		return Result{}, err
 	}
 	if in != nil {
 		if err := in.begin(); err != nil {
 			return Result{}, err
+		}
+	}
+	if err := s.launch(s.judge); err != nil {
+		return Result{}, err
+	}
+	if s.between != nil {
+		r, err := s.read()
+		if err = errors.Join(err, s.between(r)); err != nil {
+			return r, err
 		}
 	}
 	if err := s.launch(s.update); err != nil {
@@ -206,6 +203,15 @@ func (s *Stepper) attempt(ctx context.Context, step int64, lr float64, micros []
 		}
 	}
 	return s.read()
+}
+
+// begin empties the sums over micro-batches.
+func (s *Stepper) begin(micros []*batch.Batch) error {
+	if len(micros) != max(s.options.Accumulate, 1) {
+		return fmt.Errorf("train: %d micro-batches, the step was made for %d", len(micros), s.options.Accumulate)
+	}
+	s.normaliser.data[0] = float32(targets(micros))
+	return s.launch(s.zero)
 }
 
 // targets counts what the loss is averaged over; at least 1, so that a batch of ignored targets has loss 0.
@@ -228,11 +234,6 @@ func countTargets(b *batch.Batch) int {
 	return n
 }
 
-func (s *Stepper) read() (Result, error) {
-	err := errors.Join(s.download("loss", s.lossHost.boxed, s.loss), s.download("norm", s.normHost.boxed, s.norm), s.download("clip", s.clipHost.boxed, s.clip))
-	return Result{Loss: float64(s.lossHost.data[0]), GradNorm: float64(s.normHost.data[0]), Clip: float64(s.clipHost.data[0])}, err
-}
-
 // Grads is the slab of the last step's gradients.
 func (s *Stepper) Grads() *exec.Slab { return s.grads }
 
@@ -241,6 +242,10 @@ func (s *Stepper) Moments() []*exec.Slab { return s.moments }
 
 // MomentNames are the names of the optimizer's slabs.
 func (s *Stepper) MomentNames() []string { return s.optimizer.State() }
+
+// Between has f called in the steps from here on between gradient and update, with weights and moments as they were before the step; nil has
+// nothing called. Waiting for the device there costs time.
+func (s *Stepper) Between(f func(Result) error) { s.between = f }
 
 // Plan is the compiled training program.
 func (s *Stepper) Plan() *exec.Plan { return s.plain.program.Plan() }

@@ -5,8 +5,14 @@ import (
 	"prenorm/model"
 )
 
-// bindUpdate binds what runs around the program: zeroing, the sum of losses, norm, clip factor and the optimizer's two calls, one for the
-// tensors that decay and one for the rest.
+// Paths of launches that belong to the step and to no pass.
+const (
+	pathLossSum = "loss.sum"
+	pathNorm    = "clip.norm"
+)
+
+// bindUpdate binds what runs around the program: zeroing, norm and clip factor, which judge the step, and the optimizer's two calls, one for
+// the tensors that decay and one for the rest.
 func (s *Stepper) bindUpdate() error {
 	be := s.weights.Backend()
 	small, err := be.NewArena(StepBytes)
@@ -14,15 +20,17 @@ func (s *Stepper) bindUpdate() error {
 		return err
 	}
 	s.small = small
-	s.hyper, s.clip = s.small.View(0, kernels.F32, 3), s.small.View(3*4, kernels.F32, 1)
+	const limits, rates, clip = 2 * 4, 4 * 4, 7 * 4 // in bytes: limits and rates are one upload, rates and clip factor are the optimizer's
+	s.rates, s.clip = s.small.View(limits, kernels.F32, 5), s.small.View(clip, kernels.F32, 1)
 	s.norm, s.loss = s.small.View(smallStride, kernels.F32, 1), s.small.View(2*smallStride, kernels.F32)
 	b := binder{be: be}
 	if s.options.Accumulate > 1 {
 		s.zero = append(s.zero, b.bind("zero.grads", kernels.Fill{}, s.grads.All(), s.grads.All()))
 	}
 	s.zero = append(s.zero, b.bind("zero.loss", kernels.Fill{}, s.loss, s.loss))
-	s.update = append(s.update, b.bind("clip.norm", kernels.GlobalNorm{}, s.norm, s.grads.All()), b.bind("clip.factor", kernels.ClipFactor{Max: s.options.Clip}, s.clip, s.norm))
-	hyper := s.small.View(0, kernels.F32, 4)
+	s.judge = []bound{b.bind(pathNorm, kernels.GlobalNorm{}, s.norm, s.grads.All()),
+		b.bind("clip.factor", kernels.ClipFactor{Max: s.options.Clip}, s.clip, s.norm, s.loss, s.small.View(limits, kernels.F32, 2))}
+	hyper := s.small.View(rates, kernels.F32, 4)
 	decayed := model.Decayed(s.weights.Table)
 	for _, part := range []struct {
 		path     string

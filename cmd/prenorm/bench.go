@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -40,17 +41,19 @@ func newBench() *cobra.Command {
 
 Beside the figures stand ceilings that are measured first: the memory traffic of a large copy and of reading, and the arithmetic of the best
 square matrix product, in the run's precision, and on a CPU of multiply-adds in registers, which is then what shares are of. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
-view once) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
+view once: what is written at the speed of a copy, with as much of what is read, and what is read besides at that of reading) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
 the model's arithmetic in matrix products and attention (the backward pass as computed, without what it computes again) over the ceiling
 of arithmetic: model FLOPs utilisation against what was measured, not against a data sheet. For the step's kernels some more steps are timed
 launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
 where that is quick: "naive" is how many times slower they are.
 
---cpuprofile FILE, which every command has, writes a profile for go tool pprof. --compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
+--profile FILE writes a trace of three training steps, launch by launch, where FILE ends in .json, and a CPU profile of what is measured, for
+go tool pprof, where it ends in .pprof or .prof. --compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
 		Example: `  prenorm bench --config quickstart
   prenorm bench train --config gpt2-124m --device cuda --json > before.json
   prenorm bench train --config gpt2-124m --device cuda --set kernels.matmul=own --compare before.json
-  prenorm bench train --config quickstart --profile trace.json   # open it at https://ui.perfetto.dev`,
+  prenorm bench train --config quickstart --profile trace.json   # open it at https://ui.perfetto.dev
+  prenorm bench sample --config quickstart --profile cpu.pprof   # go tool pprof -top cpu.pprof`,
 		ValidArgs: benchParts,
 		RunE:      f.run,
 	}
@@ -58,7 +61,7 @@ where that is quick: "naive" is how many times slower they are.
 	cmd.Flags().Float64Var(&f.seconds, "seconds", 5, "about how many `seconds` each part measures")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	cmd.Flags().StringVar(&f.compare, "compare", "", "print ratios to the figures in this `file`, which --json wrote")
-	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of three training steps to this `file`, for https://ui.perfetto.dev")
+	cmd.Flags().StringVar(&f.profile, "profile", "", "write a profile to this `file`: NAME.json for https://ui.perfetto.dev, NAME.pprof for go tool pprof")
 	f.setFlag(cmd)
 	f.runDeviceFlags(cmd)
 	must(cmd.RegisterFlagCompletionFunc("config", completeRunFile))
@@ -75,8 +78,8 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if !(f.seconds > 0 && f.seconds <= 3600) {
 		return nil, wrongUsage(cmd, "--seconds %g: wants a number above 0, up to 3600", f.seconds)
 	}
-	if f.profile != "" && len(parts) > 0 && !slices.Contains(parts, "train") {
-		return nil, wrongUsage(cmd, "--profile is of training steps, and train is not among the parts")
+	if err := f.checkProfile(cmd, parts); err != nil {
+		return nil, err
 	}
 	if f.compare == "" {
 		return nil, nil
@@ -84,13 +87,26 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if f.asJSON {
 		return nil, wrongUsage(cmd, "--json and --compare exclude each other: compare the files that two calls with --json wrote")
 	}
-	text, err := os.ReadFile(f.compare)
+	file, err := os.Open(f.compare)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--compare: %w", err)}
 	}
-	old = &bench.Report{}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxReport))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--compare: %w", err)}
+	}
+	return reportOf(f.compare, text)
+}
+
+// maxReport bounds what is read as a report, in bytes; one has some kilobytes.
+const maxReport = 16 << 20
+
+// reportOf reads what an earlier bench --json wrote.
+func reportOf(name string, text []byte) (*bench.Report, error) {
+	old := &bench.Report{}
 	if err := json.Unmarshal(text, old); err != nil || !(old.Ceilings.Copy > 0) {
-		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", f.compare)}
+		return nil, usageError{fmt.Errorf("--compare: %s does not hold what this version's prenorm bench --json writes (measure anew)", name)}
 	}
 	return old, nil
 }
@@ -111,28 +127,26 @@ func (f *benchFlags) run(cmd *cobra.Command, parts []string) (err error) {
 	if run.Model.Vocab, _, err = vocabOf(cmd, l); err != nil {
 		return err
 	}
-	var trace *traceFile
-	if f.profile != "" {
-		if trace, err = openTrace(f.profile); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, trace.Close()) }()
+	profile, err := f.openProfile()
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, profile.Close()) }()
 	be, err := openBackend(run.Device, run.Options(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer be.Close()
 	warnMatMul(cmd, be, l)
+	if err := profile.start(); err != nil {
+		return err
+	}
 	r, recording, err := f.measure(cmd, be, run, parts)
 	if err != nil {
 		return explainMemory(be, run, err)
 	}
-	if trace != nil {
-		if err := recording.WriteChrome(trace, fmt.Sprintf("%s: training steps on %s in %s", r.Name, r.Device, r.Precision)); err != nil {
-			return err
-		}
-		note(cmd.ErrOrStderr(), "profile of training steps written to %s", f.profile)
+	if err := profile.finish(cmd, r, recording); err != nil {
+		return err
 	}
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), r)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -109,7 +110,8 @@ func TestBenchParts(t *testing.T) {
 	for args, want := range map[string]string{
 		"bench decode":                               "there is nothing called \"decode\" to measure (parts: kernels, train, sample)",
 		"bench --seconds 0":                          "--seconds 0: wants a number above 0",
-		"bench sample --profile x":                   "train is not among the parts",
+		"bench sample --profile x.json":              "train is not among the parts",
+		"bench --profile x":                          "must end in .json",
 		"bench --compare text.json":                  "text.json does not hold what this version",
 		"bench --json --compare text.json":           "--json and --compare exclude each other",
 		"bench --compare nowhere.json":               "--compare: open nowhere.json",
@@ -187,4 +189,15 @@ func TestOutOfMemory(t *testing.T) {
 	if err := explainMemory(nil, configs.Run{}, other); err != other {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestBenchProfile wants a CPU profile where the file's name says so, with the step's table beside it.
+func TestBenchProfile(t *testing.T) {
+	inTiny(t)
+	command("bench", "train", "--config", "tiny.yaml", "--seconds", "0.01", "--profile", "cpu.pprof").want(t, exitOK, "kernels of the step", "CPU profile written to cpu.pprof")
+	raw, err := os.ReadFile("cpu.pprof")
+	if err != nil || len(raw) < 2 || raw[0] != 0x1f || raw[1] != 0x8b {
+		t.Errorf("the profile is not what go tool pprof reads: %d bytes, %v", len(raw), err)
+	}
+	command("bench", "train", "--config", "tiny.yaml", "--seconds", "0.01", "--profile", "cpu.pprof", "--cpuprofile", "all.pprof").want(t, exitFailure, "leave out --cpuprofile")
 }

@@ -20,8 +20,9 @@ type claim struct {
 	before sight
 	config []byte // of the run file as it was; nil for none
 	lock   *checkpoint.RunLock
-	wrote  bool   // the run file
-	old    string // where --fresh put the old run, "" = nowhere
+	wrote  bool     // the run file
+	old    string   // where --fresh put the old run, "" = nowhere
+	aside  []string // checkpoints that --from-step has set aside
 }
 
 // claimFolder makes the folder where it is missing and takes its lock.
@@ -53,9 +54,15 @@ func (c *claim) release(cmd *cobra.Command, failed bool) error {
 	return c.before.restore()
 }
 
-// undo brings back the run file and the run that was set aside.
+// undo brings back the run file, and the run or the checkpoints that were set aside.
 func (c *claim) undo(cmd *cobra.Command) error {
 	config := filepath.Join(c.before.dir, train.ConfigFile)
+	if len(c.aside) > 0 {
+		if err := checkpoint.PutBack(checkpoint.OS, filepath.Join(c.before.dir, train.CheckpointFolder), c.aside); err != nil {
+			return err
+		}
+		note(cmd.OutOrStdout(), "the start failed, the checkpoints have their names back")
+	}
 	switch {
 	case c.old != "":
 		return c.bringBack(cmd)
@@ -69,7 +76,7 @@ func (c *claim) undo(cmd *cobra.Command) error {
 
 // runNames are what a run leaves in its folder, in the order in which it is set aside. Checkpoints go last, and come back first: where they
 // are, there is the run.
-var runNames = []string{train.MetricsFile, train.ConfigFile, train.CheckpointFolder}
+var runNames = []string{train.MetricsFile, train.ConfigFile, train.BundleFolder, train.CheckpointFolder}
 
 // bringBack moves the run that was set aside back, in place of what a start without a checkpoint left.
 func (c *claim) bringBack(cmd *cobra.Command) error {

@@ -40,7 +40,7 @@ func TestPlacementsPage(t *testing.T) {
 
 // TestDocsLinks wants the files that pages of docs show to be there.
 func TestDocsLinks(t *testing.T) {
-	for _, page := range []string{"placements.md", "repro.md"} {
+	for _, page := range []string{"placements.md", "repro.md", "tokenizers.md"} {
 		text := read(t, filepath.Join("..", "..", "docs", page))
 		links := regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(text, -1)
 		if len(links) == 0 {

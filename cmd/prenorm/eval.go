@@ -29,9 +29,10 @@ func newEval() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval RUN [TEXT...]",
 		Short: "measure the loss of a trained model on a text",
-		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input. Without a text it is the run's own validation
-text, and the figures are those that training printed: its tokens lie in the run's folder, and neither the text nor the folder's place is
-needed. Every token but the first is predicted once, from what comes before it in its window of context tokens.
+		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input, of every format that training reads.
+Without a text it is the run's own validation text, and the figures are those that training printed: its tokens lie in the run's folder, and
+neither the text nor the folder's place is needed. Every token but the first is predicted once, from what comes before it in its window of
+context tokens.
 
 Perplexities of models with different tokenizers cannot be compared; bits a byte can.`,
 		Example: `  prenorm eval runs/quickstart

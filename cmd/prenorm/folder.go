@@ -28,15 +28,20 @@ func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, source
 	if err != nil {
 		return nil, err
 	}
+	if f.fromStep >= 0 {
+		if err := c.goBack(cmd, f.fromStep); err != nil {
+			return nil, err
+		}
+	}
 	c.wrote = true
 	return changed, shard.WriteFile(filepath.Join(source.dir, train.ConfigFile), l.YAML())
 }
 
-// ownFile is the run file by which the run in a folder goes on: that of its newest whole checkpoint, or the folder's own before there is
+// ownFile is the run file by which the run in a folder goes on: that of its newest whole checkpoint, or the one of --from-step, or the folder's own before there is
 // one. The folder's may hold what was asked for and never came into the run.
-func ownFile(cmd *cobra.Command, dir string) (string, error) {
+func (f *trainFlags) ownFile(cmd *cobra.Command, dir string) (string, error) {
 	config := filepath.Join(dir, train.ConfigFile)
-	newest, _, err := checkpoint.Latest(checkpoint.OS, filepath.Join(dir, train.CheckpointFolder))
+	newest, err := f.base(dir)
 	if err != nil || newest == "" {
 		return config, err
 	}
@@ -63,7 +68,7 @@ func onlyFree(now, saved []byte) bool {
 // checkRun compares the run in the folder, where there is one, with the run that is asked for.
 func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runSource) ([]configs.Change, error) {
 	dir := source.dir
-	newest, _, err := checkpoint.Latest(checkpoint.OS, filepath.Join(dir, train.CheckpointFolder))
+	newest, err := f.base(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +127,7 @@ const (
 func freedomOf(key string) freedom {
 	under := func(section string) bool { return strings.HasPrefix(key, section+".") }
 	switch {
-	case under("checkpoint"), under("train.log"), under("train.inspect"), slices.Contains([]string{"name", "device", "kernels.matmul", "workers", "data.cache"}, key):
+	case under("checkpoint"), under("train.log"), under("train.inspect"), slices.Contains([]string{"train.guard.bundles", "name", "device", "kernels.matmul", "workers", "data.cache"}, key):
 		return free
 	case under("train"), slices.Contains([]string{"data.train", "data.val.files", "precision"}, key):
 		return explicit

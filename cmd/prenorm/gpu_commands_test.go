@@ -62,7 +62,9 @@ func TestGPUOutOfMemory(t *testing.T) {
 	needGPU(t)
 	inTiny(t)
 	huge := []string{"--device", "cuda", "--set", "model.vocab=16777216", "--set", "model.width=4096", "--set", "model.heads=64"}
-	command(append([]string{"train", "tiny.yaml"}, huge...)...).want(t, exitFailure, "out of memory on ", "bytes wanted", "lower train.batch and raise train.accumulate",
+	command(append([]string{"train", "tiny.yaml"}, huge...)...).want(t, exitFailure, "tiny.yaml:9: train.batch: ", "of memory on cuda and ")
+	withMachine(t, 1<<62, 1<<62) // so that only the device is too small
+	command(append([]string{"train", "tiny.yaml", "--ignore-estimates"}, huge...)...).want(t, exitFailure, "out of memory on ", "bytes wanted", "lower train.batch and raise train.accumulate",
 		"model.context", "--set precision=bf16", "The run takes ", "were free before it")
 }
 

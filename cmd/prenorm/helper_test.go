@@ -10,14 +10,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"prenorm/kernels"
+	"prenorm/train/checkpoint"
+	"prenorm/train/checkpoint/checkpointtest"
 )
 
 // The test binary is the program itself where this variable is set. Its value may name an event: "kill 7" kills the process in the middle
-// of step 7, "interrupt 7" sends it the signal of Ctrl-C.
+// of step 7, "interrupt 7" sends it the signal of Ctrl-C; "operation 7" kills it before the seventh time that saving writes to the disk.
 const asCommand = "PRENORM_AS_COMMAND"
 
 // A process of this event looks for a GPU as the program does.
@@ -36,9 +39,24 @@ func TestMain(m *testing.M) {
 	if verb, step, ok := strings.Cut(event, " "); ok && event != withRealGPU {
 		at, err := strconv.Atoi(step)
 		must(err)
-		openKernels = hooked(at, func() { signalSelf(verb) })
+		if verb == "operation" {
+			killAtOperation(int64(at))
+		} else {
+			openKernels = hooked(at, func() { signalSelf(verb) })
+		}
 	}
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// killAtOperation kills the process before an operation of its checkpoints, counted from 1.
+func killAtOperation(at int64) {
+	var n atomic.Int64
+	checkpoint.OS = checkpointtest.Hooked{FS: checkpoint.OS, Before: func(string, string) error {
+		if n.Add(1) == at {
+			signalSelf("kill")
+		}
+		return nil
+	}}
 }
 
 // signalSelf kills the process, or interrupts it and waits until that was noticed.

@@ -212,7 +212,7 @@ func TestFreedom(t *testing.T) {
 		}
 		got[f] = append(got[f], d.Key)
 	}
-	if keys, want := strings.Join(got[free], " "), "name data.cache train.inspect.every train.log.every checkpoint.every checkpoint.keep device kernels.matmul workers"; keys != want {
+	if keys, want := strings.Join(got[free], " "), "name data.cache train.guard.bundles train.inspect.every train.log.every checkpoint.every checkpoint.minutes checkpoint.keep checkpoint.keep_best checkpoint.keep_every checkpoint.background device kernels.matmul workers"; keys != want {
 		t.Errorf("free to change are %s, want %s", keys, want)
 	}
 	if keys, want := strings.Join(got[explicit], " "), "data.train data.val.files precision"; keys != want {

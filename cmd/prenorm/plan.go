@@ -128,7 +128,20 @@ func (m memory) print(w io.Writer) {
 	t.row("validation", metrics.Bytes(m.Eval))
 	t.row("sampling", metrics.Bytes(m.Sample), fmt.Sprintf("%s of them the cache of keys and values", metrics.Bytes(m.Cache)))
 	t.row("in all", metrics.Bytes(m.Total), fmt.Sprintf("%s bytes", grouped(m.Total)))
-	t.row("while saving", metrics.Bytes(m.Saving), "more, on the host")
+	switch {
+	case m.Background:
+		t.row("copy for saving", metrics.Bytes(m.Saving), "more, on the host: checkpoints are written while training goes on")
+	case m.Saving > 0:
+		t.row("while saving", metrics.Bytes(m.Saving), "more, on the host: training waits")
+	default:
+		t.row("copy for saving", "none", "training waits while a checkpoint is written")
+	}
+	if m.Rewind > 0 {
+		t.row("copy to rewind to", metrics.Bytes(m.Rewind), "more, on the host, and as much again while saving; checkpoints are larger by it")
+	}
+	if m.Bundle > 0 {
+		t.row("a bundle", metrics.Bytes(m.Bundle), "on disk, and the text, where a step is held back (train.guard.bundles)")
+	}
 	t.write(w, "  ")
 }
 

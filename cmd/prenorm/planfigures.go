@@ -26,7 +26,7 @@ type plan struct {
 	Arithmetic  arithmetic `json:"flops"`
 	Tensors     []tensor   `json:"tensors,omitempty"`
 
-	table []model.Param
+	table, buffers []model.Param
 }
 
 type parameters struct {
@@ -44,16 +44,20 @@ type role struct {
 
 // memory is in bytes. All of Total lives at the same time.
 type memory struct {
-	Weights   int64  `json:"weights"`
-	Gradients int64  `json:"gradients"`
-	Moments   int64  `json:"moments"`
-	Optimizer string `json:"-"`      // the moments in words
-	Train     int64  `json:"train"`  // arena of the training program, and the update's own buffers
-	Eval      int64  `json:"eval"`   // arena of the validation program
-	Sample    int64  `json:"sample"` // arenas of prefill and decoding, and the cache
-	Cache     int64  `json:"cache"`  // of keys and values, part of Sample
-	Total     int64  `json:"total"`
-	Saving    int64  `json:"saving"` // copies made on the host while a checkpoint is written
+	Weights    int64  `json:"weights"`
+	Gradients  int64  `json:"gradients"`
+	Moments    int64  `json:"moments"`
+	Optimizer  string `json:"-"`      // the moments in words
+	Train      int64  `json:"train"`  // arena of the training program, and the update's own buffers
+	Eval       int64  `json:"eval"`   // arena of the validation program
+	Sample     int64  `json:"sample"` // arenas of prefill and decoding, and the cache
+	Cache      int64  `json:"cache"`  // of keys and values, part of Sample
+	Total      int64  `json:"total"`
+	Saving     int64  `json:"saving"`     // the copy of the state on the host, from which checkpoints are written
+	Background bool   `json:"background"` // the copy is held throughout, and checkpoints are written while training goes on
+	Rewind     int64  `json:"rewind"`     // the copy on the host that train.guard goes back to, 0 for none; a checkpoint is larger by as much
+	State      int64  `json:"state"`      // weights, buffers and moments, which a checkpoint holds on disk
+	Bundle     int64  `json:"bundle"`     // on disk, of a step that is held back, but for the text and a few kilobytes
 }
 
 type tokens struct {
@@ -91,7 +95,7 @@ func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.table = table
+	p.table, p.buffers = table, buffers
 	p.countParameters()
 	slab := layout(table)
 	p.Memory.Weights, p.Memory.Gradients = slab, slab
@@ -110,6 +114,7 @@ func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
 	}
 	m := &p.Memory
 	m.Total = m.Weights + m.Gradients + m.Moments + m.Train + m.Eval + m.Sample
+	m.planSaving(run.Checkpoint, !kernels.OnDevice(be))
 	pass := int64(t.Batch) * int64(c.Context)
 	p.Tokens.Step = pass * int64(t.Accumulate)
 	p.Tokens.Run = p.Tokens.Step * int64(t.Steps)
@@ -157,9 +162,34 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	}
 	p.Memory.Train += int64(train.StepBytes + norm)
 	p.Memory.Moments = slab * int64(len(moments))
-	p.Memory.Saving = int64(kernels.F32.Size()) * p.Parameters.Total * int64(1+len(moments))
+	p.Memory.State = train.HeldBytes(p.table, p.buffers, len(moments))
+	p.Memory.Saving = p.Memory.State
+	p.Memory.planGuard(run)
 	p.Memory.Optimizer = fmt.Sprintf("%s's %s", o.Kind, strings.Join(moments, " and "))
 	return nil
+}
+
+// planGuard counts what a guard takes, on top of Total, of a run. A batch is two numbers a token.
+func (m *memory) planGuard(run configs.Run) {
+	t := run.Train
+	if t.Guard.Policy == train.GuardRewind {
+		m.Rewind = m.State
+	}
+	if t.Guard.Bundles > 0 {
+		m.Bundle = m.State + int64(2*kernels.I32.Size())*int64(t.Batch)*int64(run.Model.Context)*int64(max(t.Accumulate, 1))
+	}
+}
+
+// planSaving says how the copy of the state is used that checkpoints are written from. Where training waits, state on the host needs none.
+func (m *memory) planSaving(c train.Checkpoint, host bool) {
+	taken := m.Rewind
+	if host {
+		taken += m.Total
+	}
+	m.Background, _ = c.InBackground(m.Saving, taken)
+	if !m.Background && host {
+		m.Saving = 0
+	}
 }
 
 // planTraining plans the memory of the training program, and of the one that inspects steps in the same arena.

@@ -9,6 +9,7 @@ import (
 	"prenorm/configs"
 	"prenorm/configs/problem"
 	"prenorm/data/corpus"
+	"prenorm/data/dataset"
 	"prenorm/data/token"
 )
 
@@ -61,13 +62,8 @@ func countCharacters(run configs.Run) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, err := token.New(run.Data.Tokenizer, func(yield func([]byte, error) bool) {
-		for d, err := range text.Documents(corpus.Train) {
-			if !yield(d.Text, err) {
-				return
-			}
-		}
-	}, nil)
+	defer text.Close()
+	t, err := token.New(run.Data.Tokenizer, dataset.Texts(text.Documents(corpus.Train), run.Data.Tokenizer.Kind), nil)
 	if err != nil {
 		return 0, err
 	}

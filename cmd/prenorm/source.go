@@ -74,6 +74,9 @@ func (s sight) restore() error {
 	}
 	remove := len(s.made) > 0 && nothingIn(s.dir)
 	if err := lock.Unlock(); err != nil || !remove {
+		if len(s.made) > 0 && err == nil { // the text that was prepared stays
+			os.Remove(filepath.Join(s.dir, "run.lock"))
+		}
 		return err
 	}
 	if err := os.RemoveAll(s.dir); err != nil {
@@ -101,4 +104,13 @@ func nothingIn(dir string) bool {
 		info, err := e.Info()
 		return err != nil || info.Size() > 0
 	})
+}
+
+// sizeOf is the size of a file, 0 where there is none.
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

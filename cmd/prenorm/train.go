@@ -24,8 +24,10 @@ type trainFlags struct {
 	runFlags
 	out, profile  string
 	fresh, resume bool
+	dry, anyway   bool
 	maxSeconds    float64
 	maxStep       int64
+	fromStep      int64 // -1 for the newest checkpoint
 
 	finished bool // the folder's run was at its last step before
 }
@@ -39,14 +41,26 @@ func newTrain() *cobra.Command {
 already, training goes on from the newest whole checkpoint, with the same result as if it had never stopped. Settings that would
 change the result must stay as they were, or be changed by --set; the model, the text and the seed cannot change within a run.
 
+Texts (data.train) are files, folders and globs of .txt, .md, .jsonl, .csv, .tsv and .parquet, each also as .gz, .zst and in .tar, or - for
+standard input; docs/data.md tells more. Text whose preparation was interrupted is gone on with where that was.
+
 A run's folder in place of a run file goes on with that run in it, by its own settings, from any directory where its text is found.
+
+Before anything starts, everything that would make the run fail later is said at once and refused: text, tokenizer or weights that are not
+there, text shorter than a block, ids that the model lacks, and memory or disk that is not there. --dry-run does that too, and takes three
+steps to say what memory, time and disk the run takes; it leaves nothing in the run's folder but the prepared text. A step of four times
+more or fewer tokens than its learning rate was chosen for is warned of: chosen by the run file for its own sizes, where --set changes
+them and not train.optimizer.lr, or by the preset that has the same model, optimizer and rate.
 
 Ctrl-C stops the run after saving it, as the end of the terminal does; a second Ctrl-C quits at once. The exit code is then 130.`,
 		Example: `  prenorm train quickstart
   prenorm train quickstart --set data.train=book.txt --set train.steps=1000 --out runs/book
+  prenorm train quickstart --set data.train='[corpus/, dump.jsonl.zst]' --set data.field=body
   prenorm train run.yaml --max-seconds 3600        # stop and save after an hour; the same command goes on
   prenorm train runs/book --set train.steps=2000   # make the run in this folder longer
-  prenorm train run.yaml --fresh                   # start anew, keeping the old run in a folder beside`,
+  prenorm train runs/book --from-step 2000 --set train.optimizer.lr=1e-4   # go on from an older checkpoint
+  prenorm train run.yaml --fresh                   # start anew, keeping the old run in a folder beside
+  prenorm train run.yaml --dry-run                 # what would it take, and would it come to its end?`,
 		Args:              arguments(1, 1, "one run file, preset (such as quickstart) or run's folder"),
 		ValidArgsFunction: completeRunFile,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -55,6 +69,9 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's `folder` (default runs/NAME)")
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
+	cmd.Flags().Int64Var(&f.fromStep, "from-step", -1, "go on from the checkpoint of this `step`; newer ones are set aside, nothing is deleted")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "take three steps, say what the run takes, and keep nothing")
+	cmd.Flags().BoolVar(&f.anyway, "ignore-estimates", false, "start although the memory, or the disk for token files, that the run is estimated to take is not there")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
 	cmd.Flags().Int64Var(&f.maxStep, "max-step", 0, "stop and save after this `step` of the run, whose schedule stays that of all its steps; 0 = no limit")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "write a trace of a few steps (10 to 12 from here on) to this `file`, for https://ui.perfetto.dev")
@@ -64,11 +81,19 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, path string) error {
-	if err := exclusive(cmd, "fresh", "resume"); err != nil {
-		return err
+	for _, pair := range [][2]string{{"fresh", "resume"}, {"dry-run", "fresh"}, {"dry-run", "profile"}} {
+		if err := exclusive(cmd, pair[0], pair[1]); err != nil {
+			return err
+		}
 	}
 	if !(f.maxSeconds >= 0 && f.maxSeconds < 1e9) {
 		return wrongUsage(cmd, "--max-seconds %g: wants a number of seconds from 0 to 1e9", f.maxSeconds)
+	}
+	if err := exclusive(cmd, "fresh", "from-step"); err != nil {
+		return err
+	}
+	if f.fromStep < -1 {
+		return wrongUsage(cmd, "--from-step %d: wants the step of a checkpoint", f.fromStep)
 	}
 	if f.maxStep < 0 {
 		return wrongUsage(cmd, "--max-step %d: wants a step from 1 on, or 0", f.maxStep)
@@ -110,7 +135,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 	started := false
 	defer func() { err = errors.Join(err, c.release(cmd, !started)) }()
 	if loaded == nil {
-		if source.file, err = ownFile(cmd, source.dir); err != nil {
+		if source.file, err = f.ownFile(cmd, source.dir); err != nil {
 			return err
 		}
 		if loaded, err = f.loadRun(cmd, source.file); err != nil {
@@ -123,6 +148,9 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 	}
 	defer be.Close()
 	warnMatMul(cmd, be, loaded)
+	if f.dry {
+		return f.rehearse(ctx, cmd, be, loaded, source)
+	}
 	started, err = f.train(ctx, cmd, be, loaded, source, c)
 	return err
 }
@@ -138,9 +166,8 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 			noteChange(cmd, c)
 		}
 	}
-	job := jobOf(loaded.Run)
-	job.Dir, job.Locked, job.Config = source.dir, true, loaded.YAML()
-	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
+	room := newRoom(be, loaded.Run, source.dir, f.anyway)
+	job := f.job(cmd, loaded, source, room)
 	job.MaxTime, job.MaxStep = time.Duration(f.maxSeconds*float64(time.Second)), f.maxStep
 	if f.profile != "" {
 		file, err := openTrace(f.profile)
@@ -150,16 +177,11 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 		defer func() { err = errors.Join(err, file.Close()) }()
 		job.Profile = file
 	}
-	if slices.Contains(slices.Concat(job.Data.Train, job.Data.Val.Files), "-") {
-		hintTerminal(job.Stdin, cmd.ErrOrStderr())
-	}
 	outcome, err := train.Run(ctx, be, job)
-	started = err == nil || outcome != (train.Outcome{}) && (c.old == "" || outcome.Checkpoint != "")
-	if errors.Is(err, corpus.ErrNoText) && loaded.Header != "" {
-		return started, fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
-	}
+	before := outcome.Stopped != "" && outcome.Checkpoint == "" // while it prepared
+	started = !before && (err == nil || outcome != (train.Outcome{}) && (c.old == "" || outcome.Checkpoint != ""))
 	if err != nil {
-		return started, outOfMemory(cmd, be, loaded, err)
+		return started, f.failed(cmd, be, loaded, source, err)
 	}
 	for _, c := range changed {
 		if namesText(c.Key) { // training has found it to be the same text by now
@@ -170,6 +192,26 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 		note(cmd.OutOrStdout(), "the run was done already, so nothing was trained: %s", f.anotherRun(source))
 	}
 	return started, conclude(ctx, cmd, commandLine(cmd, source.path), source.dir, loaded.Run, outcome)
+}
+
+// job is the run of train and of a rehearsal.
+func (f *trainFlags) job(cmd *cobra.Command, loaded *configs.Loaded, source runSource, room *room) train.Job {
+	job := jobOf(loaded.Run)
+	job.Dir, job.Locked, job.Config, job.Room = source.dir, true, loaded.YAML(), room.lacks
+	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
+	if slices.Contains(slices.Concat(job.Data.Train, job.Data.Val.Files), "-") {
+		hintTerminal(job.Stdin, cmd.ErrOrStderr())
+	}
+	return job
+}
+
+// failed gives an error of training the places of the keys at fault, and what the run file says of the text that it needs.
+func (f *trainFlags) failed(cmd *cobra.Command, be kernels.Backend, loaded *configs.Loaded, source runSource, err error) error {
+	noText := errors.Is(err, corpus.ErrNoText)
+	if err = located(loaded, err); noText && loaded.Header != "" {
+		return fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
+	}
+	return outOfMemory(cmd, be, loaded, err)
 }
 
 // anotherRun says what a finished run leaves to do.
@@ -202,14 +244,18 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 		fmt.Fprintf(out, "next: %s sample %s%s\n", programName(), shellWord(dir), prompt)
 		return nil
 	}
-	fmt.Fprintf(out, "stopped: %s at step %d of %d, saved as %s\nto go on: %s\n", o.Stopped, o.Step, o.Steps, o.Checkpoint, again)
+	if o.Checkpoint == "" {
+		fmt.Fprintf(out, "stopped: %s before the first step, nothing was trained\nto start: %s\n", o.Stopped, again)
+	} else {
+		fmt.Fprintf(out, "stopped: %s at step %d of %d, saved as %s\nto go on: %s\n", o.Stopped, o.Step, o.Steps, o.Checkpoint, again)
+	}
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
 	return nil
 }
 
-// commandLine is the command line that goes on with a run: this one without --fresh.
+// commandLine is the command line that goes on with a run: this one without --fresh and --from-step.
 func commandLine(cmd *cobra.Command, path string) string {
 	words := []string{programName(), cmd.Name(), shellWord(path)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -220,7 +266,7 @@ func commandLine(cmd *cobra.Command, path string) string {
 			}
 		default:
 			switch {
-			case f.Name == "fresh" || f.Hidden:
+			case f.Name == "fresh" || f.Name == "from-step" || f.Hidden:
 			case v.Type() == "bool":
 				words = append(words, "--"+f.Name)
 			default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ func newVerify() *cobra.Command {
 		Use:   "verify RUN|CHECKPOINT...",
 		Short: "check that checkpoints are whole",
 		Long: `Read every file of checkpoints and hold it against the size and the checksum that were written down when it was saved. A run's folder
-stands for all checkpoints in it. Nothing is changed. The exit code is 1 where one is not whole.`,
+stands for all checkpoints in it, and says of each why it is kept. Nothing is changed. The exit code is 1 where one is not whole.`,
 		Example: `  prenorm verify runs/quickstart
   prenorm verify runs/quickstart/checkpoints/step-00000300 --json`,
 		Args: arguments(1, -1, "folders of runs or of checkpoints"),
@@ -38,6 +39,8 @@ type verifyRecord struct {
 	Files      int    `json:"files,omitempty"`
 	Bytes      int64  `json:"bytes,omitempty"`
 	Problem    string `json:"problem,omitempty"`
+
+	Kept []string `json:"kept,omitempty"` // why it is; none where the next save removes it, or where this was asked of one checkpoint
 }
 
 func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
@@ -48,6 +51,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 		if err != nil {
 			return err
 		}
+		first := len(records)
 		for _, dir := range dirs {
 			a, err := checkpoint.Audit(checkpoint.OS, dir)
 			r := verifyRecord{Checkpoint: dir, Whole: err == nil, Step: a.Step, Files: a.Files, Bytes: a.Bytes}
@@ -55,6 +59,9 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 				r.Problem, whole = err.Error(), false
 			}
 			records = append(records, r)
+		}
+		if dirs[0] != path {
+			explainKept(path, records[first:])
 		}
 	}
 	if err := f.print(cmd, records); err != nil {
@@ -92,7 +99,11 @@ func (f *verifyFlags) print(cmd *cobra.Command, records []verifyRecord) error {
 	}
 	for _, r := range records {
 		if r.Whole {
-			fmt.Fprintf(out, "%s: whole, step %d, %s in %d files\n", r.Checkpoint, r.Step, metrics.Bytes(r.Bytes), r.Files)
+			kept := ""
+			if len(r.Kept) > 0 {
+				kept = "; kept: " + strings.Join(r.Kept, ", ")
+			}
+			fmt.Fprintf(out, "%s: whole, step %d, %s in %d files%s\n", r.Checkpoint, r.Step, metrics.Bytes(r.Bytes), r.Files, kept)
 		} else {
 			fmt.Fprintf(out, "%s: NOT WHOLE: %s\n", r.Checkpoint, r.Problem)
 		}

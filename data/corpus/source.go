@@ -34,11 +34,10 @@ const maxWindow = 128 << 20
 // reading is how the files of a corpus are read.
 type reading struct {
 	policy
-	format string       // of files whose names do not tell
-	field  []string     // where a row's text is
-	dir    string       // where what has to be kept on disk for a while is kept
-	stop   func() error // asked between blocks; not nil
-	count  func(n int)  // told of bytes of files that were read; not nil
+	field []string     // where a row's text is
+	dir   string       // where what has to be kept on disk for a while is kept
+	stop  func() error // asked between blocks; not nil
+	count func(n int)  // told of bytes of files that were read; not nil
 }
 
 // source is an open file.

@@ -23,7 +23,7 @@ import (
 //
 //	sources-K.json      sizes, times and fingerprints of the files of a configuration, so that unchanged files need not be read
 //	tokenizer-K-F.json  the tokenizer of a configuration and training text; F is its own fingerprint
-//	train-K.tokens      ids of a text and a tokenizer; so is val-K.tokens
+//	train-K.tokens      ids of a text and a tokenizer; so is val-K.tokens. With .verified behind its name: the text came back from them
 //
 // Every file is written under a temporary name first, and checked when it is used: one that is damaged is made anew, with a note.
 
@@ -232,14 +232,12 @@ func (b *builder) savedTokenizer(prefix string) token.Tokenizer {
 
 // newTokenizer trains a tokenizer on the training text and keeps it.
 func (b *builder) newTokenizer(settings token.Config, prefix string) (token.Tokenizer, error) {
-	texts := func(yield func([]byte, error) bool) {
-		for p, err := range pieces(b.documents(corpus.Train), cutter(settings.Kind)) {
-			if !yield(p.text, err) {
-				return
-			}
-		}
-	}
-	t, err := token.New(settings, texts, b.progress("training tokenizer"))
+	texts := Texts(b.documents(corpus.Train), settings.Kind)
+	report := b.progress("training tokenizer")
+	t, err := token.New(settings, texts, func(done, total int64) error {
+		report(done, total)
+		return b.opt.Stop()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -255,9 +253,15 @@ func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*s
 	meta := shard.Meta{Vocab: t.Vocab(), Tokenizer: print, Source: b.sums[side].Fingerprint}
 	name := [...]string{corpus.Train: "train-", corpus.Val: "val-"}[side] + key("tokens", shard.Version, meta) + ".tokens"
 	path := filepath.Join(b.dir, name)
-	r, err := shard.Open(path)
+	r, err := shard.OpenUnless(path, b.opt.Stop)
+	if stopped := b.opt.Stop(); err != nil && stopped != nil {
+		return nil, stopped
+	}
 	if err == nil {
 		if r.Meta() == meta {
+			if err := b.verify(path, side, t); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
 			return r, nil
 		}
 		err = errors.New("it is of another text or tokenizer")
@@ -269,5 +273,5 @@ func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*s
 	if err := b.writeShard(path, meta, side, t); err != nil {
 		return nil, err
 	}
-	return shard.Open(path)
+	return shard.OpenUnless(path, b.opt.Stop)
 }

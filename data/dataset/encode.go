@@ -19,6 +19,7 @@ type encoder struct {
 	tokenizer token.Tokenizer
 	emit      func([]int32) error    // gets the ids of all documents, in order, with the tokenizer's separator, if it has one, between documents
 	progress  func(done int64)       // told of bytes done
+	verify    bool                   // the ids must decode to the text
 	mark      func(p position) error // told now and then of a place up to which all ids were emitted; may be nil
 	from      *position              // where an earlier process came to; nil = the start
 	want      *corpus.Summary        // what the documents have to be; nil = anything
@@ -38,8 +39,9 @@ type bundle struct {
 	size   int64  // bytes of text
 	mark   *position
 	ids    []int32
-	ends   []int // of the pieces in ids
-	err    error // of reading, or of encoding the piece behind the last end
+	ends   []int  // of the pieces in ids
+	back   []byte // what the ids of a piece decode to, where that is to be proved
+	err    error  // of reading, or of encoding the piece behind the last end
 	done   chan struct{}
 }
 
@@ -50,8 +52,8 @@ var markEvery = int64(64 << 20)
 var errElsewhere = errors.New("the text is another one than before")
 
 // encode is an encoder without marks.
-func encode(t token.Tokenizer, documents corpus.Documents, emit func([]int32) error, progress func(done int64)) error {
-	e := encoder{tokenizer: t, emit: emit, progress: progress}
+func encode(t token.Tokenizer, documents corpus.Documents, verify bool, emit func([]int32) error, progress func(done int64)) error {
+	e := encoder{tokenizer: t, verify: verify, emit: emit, progress: progress}
 	return e.run(documents)
 }
 
@@ -74,7 +76,7 @@ func (e *encoder) run(documents corpus.Documents) error {
 	for range cores {
 		group.Go(func() {
 			for b := range work {
-				b.encode(e.tokenizer)
+				b.encode(e.tokenizer, e.verify)
 				close(b.done)
 			}
 		})
@@ -109,16 +111,24 @@ func (e *encoder) write(order <-chan *bundle, free chan<- *bundle) error {
 }
 
 // encode fills in the ids.
-func (b *bundle) encode(t token.Tokenizer) {
+func (b *bundle) encode(t token.Tokenizer, verify bool) {
 	b.ids, b.ends = b.ids[:0], b.ends[:0]
 	for i := range b.pieces {
 		if separator := t.Separator(); b.joined[i] && separator >= 0 {
 			b.ids = append(b.ids, separator)
 		}
-		ids, err := t.Encode(b.ids, b.pieces[i].text)
+		p, start := &b.pieces[i], len(b.ids)
+		ids, err := t.Encode(b.ids, p.text)
 		if err != nil {
-			b.err = b.pieces[i].explain(t, err)
+			b.err = p.explain(t, err)
 			return
+		}
+		if verify {
+			lost := 0
+			if b.back, lost, err = comesBack(t, ids[start:], p.text, b.back); err != nil {
+				b.err = p.explainLost(b.back, lost, err)
+				return
+			}
 		}
 		b.ids = ids
 		b.ends = append(b.ends, len(ids))
@@ -153,6 +163,15 @@ func (p *piece) explain(t token.Tokenizer, err error) error {
 	return fmt.Errorf("%s: %w", p.document.Name, err)
 }
 
+// explainLost says where the text does not come back from its ids, which decode to back.
+func (p *piece) explainLost(back []byte, lost int, err error) error {
+	if !errors.Is(err, errLost) {
+		return fmt.Errorf("%s: %w", p.document.Name, err)
+	}
+	return fmt.Errorf("%s: %w: at byte %d of the document, %q becomes %q: use another tokenizer, such as kind byte or bpe, or leave data.verify out", p.document.Name, err,
+		p.offset+int64(lost), p.text[lost:min(lost+16, len(p.text))], back[lost:min(lost+16, len(back))])
+}
+
 // Text is encoded text in memory.
 type Text struct {
 	IDs       batch.IDs
@@ -180,7 +199,7 @@ func EncodeFiles(t token.Tokenizer, patterns []string, cfg data.Config, stdin io
 			}
 		}
 	}
-	err = encode(t, documents, func(ids []int32) error {
+	err = encode(t, documents, false, func(ids []int32) error {
 		text.IDs = append(text.IDs, ids...)
 		return nil
 	}, func(int64) {})

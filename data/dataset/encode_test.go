@@ -33,7 +33,7 @@ func TestPiecesGiveTheIDsOfTheWhole(t *testing.T) {
 			var got []int32
 			pieces := 0
 			for rest := text; len(rest) > 0; pieces++ {
-				n := cut(rest, size)
+				n := token.Cut(rest, size)
 				if !utf8.Valid(rest[:n]) {
 					t.Fatalf("%s: a piece of %d bytes ends inside a character", kind, n)
 				}
@@ -103,7 +103,7 @@ func TestEncodeIsInOrder(t *testing.T) {
 			runtime.GOMAXPROCS(cores)
 			var got []int32
 			var done int64
-			err := encode(tok, documents(texts...), func(ids []int32) error {
+			err := encode(tok, documents(texts...), false, func(ids []int32) error {
 				got = append(got, ids...)
 				return nil
 			}, func(n int64) {
@@ -125,20 +125,20 @@ func TestEncodeIsInOrder(t *testing.T) {
 func TestEncodeErrors(t *testing.T) {
 	emit := func([]int32) error { return nil }
 	late := strings.Repeat("abc ", 100_000)
-	err := encode(letters{}, documents("abc", late+"X"+late, "Y"), emit, func(int64) {})
+	err := encode(letters{}, documents("abc", late+"X"+late, "Y"), false, emit, func(int64) {})
 	if err == nil || err.Error() != "text 1: character 'X' at byte 400000" {
 		t.Errorf("error %v", err)
 	}
 	part := func(yield func(corpus.Document, error) bool) {
 		yield(corpus.Document{Name: "a.txt", Offset: 70, Text: []byte("abX")}, nil)
 	}
-	if err := encode(letters{}, part, emit, func(int64) {}); err == nil || err.Error() != "a.txt, in its part from byte 70 on: character 'X' at byte 2" {
+	if err := encode(letters{}, part, false, emit, func(int64) {}); err == nil || err.Error() != "a.txt, in its part from byte 70 on: character 'X' at byte 2" {
 		t.Errorf("error %v", err)
 	}
 	full := errors.New("disk full")
 	for _, separator := range []int32{30, -1} {
 		calls := 0
-		if err := encode(letters{separator: separator}, documents("abc", "def"), func([]int32) error {
+		if err := encode(letters{separator: separator}, documents("abc", "def"), false, func([]int32) error {
 			if calls++; calls == 2 {
 				return full
 			}
@@ -148,7 +148,7 @@ func TestEncodeErrors(t *testing.T) {
 		}
 	}
 	broken := func(yield func(corpus.Document, error) bool) { yield(corpus.Document{}, full) }
-	if err := encode(letters{}, broken, emit, func(int64) {}); !errors.Is(err, full) {
+	if err := encode(letters{}, broken, false, emit, func(int64) {}); !errors.Is(err, full) {
 		t.Errorf("error %v", err)
 	}
 }

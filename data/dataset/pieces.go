@@ -5,13 +5,13 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"prenorm/data/corpus"
+	"prenorm/data/token"
 )
 
-// pieceSize is about how much text is encoded at a time; the ids do not depend on it (see [cut]). maxPiece is the most text without a place
+// pieceSize is about how much text is encoded at a time; the ids do not depend on it (see [token.Cut]). maxPiece is the most text without a place
 // to cut that is held in memory; tests make it smaller.
 const pieceSize = 256 << 10
 
@@ -34,7 +34,7 @@ func cutter(kind string) func(text []byte, size int) int {
 	if slices.Contains(anywhere, kind) {
 		return cutAnywhere
 	}
-	return cut
+	return token.Cut
 }
 
 // cutAnywhere returns the length of the first piece of text: size bytes, and what belongs to their last character.
@@ -42,20 +42,6 @@ func cutAnywhere(text []byte, size int) int {
 	for i := max(size, 1); i < len(text); i++ {
 		if utf8.RuneStart(text[i]) {
 			return i
-		}
-	}
-	return len(text)
-}
-
-// cut returns the length of the first piece of text: about size bytes, ending where a space or a newline follows a character that is
-// not white space, or else all of it. No kind of tokenizer joins characters across such a place, so the ids of the pieces are the ids
-// of the whole; a test holds every registered kind to that.
-func cut(text []byte, size int) int {
-	for i := max(size, 1); i < len(text); i++ {
-		if text[i] == ' ' || text[i] == '\n' {
-			if r, _ := utf8.DecodeLastRune(text[:i]); !unicode.IsSpace(r) {
-				return i
-			}
 		}
 	}
 	return len(text)
@@ -94,6 +80,17 @@ func pieces(documents corpus.Documents, cut func(text []byte, size int) int) ite
 				}
 				text, first = text[n:], false
 				offset += int64(n)
+			}
+		}
+	}
+}
+
+// Texts are documents as a kind of tokenizer is trained on: pieces that it counts and encodes as the whole; "" is for every kind.
+func Texts(documents corpus.Documents, kind string) token.Texts {
+	return func(yield func([]byte, error) bool) {
+		for p, err := range pieces(documents, cutter(kind)) {
+			if !yield(p.text, err) {
+				return
 			}
 		}
 	}

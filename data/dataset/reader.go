@@ -87,7 +87,7 @@ func (r *reader) take() bool {
 	}
 	b := r.bundle
 	clear(b.pieces) // so that their texts can be freed
-	*b = bundle{pieces: b.pieces[:0], joined: b.joined[:0], ids: b.ids, ends: b.ends, done: make(chan struct{})}
+	*b = bundle{pieces: b.pieces[:0], joined: b.joined[:0], ids: b.ids, ends: b.ends, back: b.back, done: make(chan struct{})}
 	return true
 }
 

@@ -154,13 +154,20 @@ func TestPreparation(t *testing.T) {
 	markEvery = 200_000
 	r := &run{}
 	r.setup(dir)
-	r.opt.Progress = func(stage string, done, total int64) { fmt.Println("\nprogress", stage, done) }
 	r.opt.Log = func(note string) { fmt.Println("\nnote", note) }
+	shown, held := int64(0), int64(0)
+	r.opt.Progress = func(stage string, done, total int64) {
+		if done < shown || done > shown+100_000 {
+			shown, held = done, max(held, anonymous())
+			fmt.Println("\nprogress", stage, done)
+		}
+	}
 	d, err := Open(r.cfg, r.opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.Close()
+	fmt.Println("\npeak", max(held, anonymous()))
 	fmt.Println("\ndone")
 }
 

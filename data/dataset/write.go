@@ -18,6 +18,9 @@ func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t t
 			return err
 		}
 		err = b.fill(w, note, side, t)
+		if err == nil && b.cfg.Verify {
+			return b.verified(path)
+		}
 		if !errors.Is(err, errElsewhere) {
 			return err
 		}
@@ -30,7 +33,7 @@ func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t t
 func (b *builder) fill(w *shard.Writer, note []byte, side corpus.Side, t token.Tokenizer) error {
 	defer w.Abort()
 	sum := &b.sums[side]
-	e := encoder{tokenizer: t, want: sum, emit: func(ids []int32) error {
+	e := encoder{tokenizer: t, want: sum, verify: b.cfg.Verify, emit: func(ids []int32) error {
 		if err := b.opt.Stop(); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-// Package shard keeps token ids on disk: a header, then the ids, both under checksums, read through a memory map.
+// Package shard keeps token ids on disk: a header, then the ids, both under checksums, read window by window.
 package shard
 
 import (

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prenorm/configs/problem/problemtest"
 )
 
 // write makes a shard and returns its path.
@@ -227,8 +229,11 @@ func FuzzFromBytes(f *testing.F) {
 		if len(data) >= headerSize { // so that the fuzzer gets past the checksums
 			copy(data[124:], binary.LittleEndian.AppendUint32(nil, crc32.Checksum(data[:124], castagnoli)))
 		}
-		r, err := FromBytes("fuzz", data)
+		var r *Reader
+		var err error
+		problemtest.Bounded(t, len(data), 4, func() { r, err = FromBytes("fuzz", data) })
 		if err != nil {
+			problemtest.Says(t, err, "token shard fuzz: ", remedy)
 			return
 		}
 		dst := make([]int32, max(0, n%1000))

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"prenorm/data/token/varied"
 )
 
 // opticks is the longest plain text that every Go installation has: Newton's Opticks, 567 kB.
@@ -50,6 +52,26 @@ func BenchmarkEncode(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(len(text))/float64(len(ids)), "bytes/id")
+		})
+	}
+}
+
+// BenchmarkEncodeVaried encodes text with few repeated words: what a cache does not help.
+func BenchmarkEncodeVaried(b *testing.B) {
+	text := varied.Text(1, 4<<20)
+	for _, p := range publishedKinds {
+		b.Run(p.kind, func(b *testing.B) {
+			tokenizer, err := New(Config{Kind: p.kind}, nil, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var ids []int32
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				if ids, err = tokenizer.Encode(ids[:0], text); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

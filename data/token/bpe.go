@@ -15,6 +15,7 @@ const (
 func init() {
 	Register(kindBPE, Maker{
 		New:        trainBPE,
+		Trained:    true,
 		Unmarshal:  unmarshalBPE,
 		Check:      func(cfg Config, l *problem.List) { l.Whole("vocab", cfg.Vocab, minBPE, maxVocab) },
 		KnownVocab: func(cfg Config) int { return cfg.Vocab },
@@ -39,29 +40,7 @@ type bpeFile struct {
 }
 
 func trainBPE(cfg Config, texts Texts, progress Progress) (Tokenizer, error) {
-	if cfg.Vocab < minBPE || cfg.Vocab > maxVocab {
-		return nil, fmt.Errorf("vocab is %d, must be from 258 (256 bytes, one merge, the separator) to %d", cfg.Vocab, maxVocab)
-	}
-	words, err := countWords(texts, progress)
-	if err != nil {
-		return nil, err
-	}
-	if len(words.words) == 0 {
-		return nil, errNoText
-	}
-	merges, err := trainMerges(words, naturalBytes(), cfg.Vocab-257, progress)
-	if err != nil {
-		return nil, err
-	}
-	return newBPE(merges)
-}
-
-// naturalBytes gives every byte its value as id.
-func naturalBytes() (byteID [256]int32) {
-	for i := range byteID {
-		byteID[i] = int32(i)
-	}
-	return byteID
+	return Training{Vocab: cfg.Vocab, Pattern: patterns[0].name, Bytes: BytesByValue}.run(texts, progress)
 }
 
 func newBPE(merges []pair) (Tokenizer, error) {

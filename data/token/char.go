@@ -10,7 +10,7 @@ import (
 const kindChar = "char"
 
 func init() {
-	Register(kindChar, Maker{New: trainChar, Unmarshal: unmarshalChar})
+	Register(kindChar, Maker{New: trainChar, Trained: true, Unmarshal: unmarshalChar})
 }
 
 // charTokenizer has one id for each Unicode character of its training text, in the order of the code points. With unknown "unk" one
@@ -52,7 +52,9 @@ func trainChar(cfg Config, texts Texts, progress Progress) (Tokenizer, error) {
 				"mend the text, set data.invalid_utf8: replace, or use kind byte or bpe", which, at, text[at])
 		}
 		done += int64(len(text))
-		progress(done, 0)
+		if err := progress(done, 0); err != nil {
+			return nil, err
+		}
 	}
 	if len(seen) == 0 {
 		return nil, errNoText

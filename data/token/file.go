@@ -11,7 +11,8 @@ import (
 const (
 	fileFormat  = "prenorm-tokenizer"
 	fileVersion = 1
-	maxFile     = 24 << 20 // bytes; the largest vocabulary allowed takes 19 MB
+	maxFile     = 24 << 20 // bytes; the largest vocabulary of merges allowed takes 19 MB
+	maxForeign  = 64 << 20 // bytes of another program's file
 )
 
 // header begins every tokenizer file; a kind's own file struct embeds it.

@@ -1,9 +1,14 @@
 package token
 
 import (
+	"bytes"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // sample has every class of character, contractions, runs of white space and characters of one to four bytes.
@@ -39,7 +44,55 @@ func buildAll(t testing.TB) map[string]Tokenizer {
 			built[name] = tokenizer
 		}
 	}
+	for kind, build := range fromFiles {
+		tokenizer, err := build()
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		built[kind] = tokenizer
+	}
 	return built
+}
+
+// fromFiles makes a small tokenizer of every kind that only files have.
+var fromFiles = map[string]func() (Tokenizer, error){
+	kindPairs: func() (Tokenizer, error) {
+		o := Training{Vocab: 290, Pattern: "o200k", Bytes: BytesAsGPT2, Specials: []string{"<|user|>"}}
+		return Train(o, one(strings.Repeat(sample, 3)), nil)
+	},
+	kindSentencePiece: func() (Tokenizer, error) { return newSentencePiece(smallModel()) },
+}
+
+// smallModel is a SentencePiece model of all bytes and a few pieces, the later ones of lower scores.
+func smallModel(more ...[]byte) []byte {
+	model := piece("<unk>", 0, pieceUnknown)
+	model = append(model, piece(endOfText, 0, pieceControl)...)
+	model = append(model, piece("\n\n", 0, pieceUserDefined)...)
+	for value := range 256 {
+		model = append(model, piece(fmt.Sprintf("<0x%02X>", value), 0, pieceByte)...)
+	}
+	for i, text := range strings.Fields("▁ t h e a c he ▁t ▁the ▁c at 東 京 東京 é ▁▁") {
+		model = append(model, piece(text, -float32(i), pieceNormal)...)
+	}
+	model = append(model, section(2, 3, 2, 35, 1)...)
+	model = append(model, section(3, 3, 0, 4, 0)...)
+	return append(model, bytes.Join(more, nil)...)
+}
+
+func piece(text string, score float32, kind uint64) []byte {
+	b := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), text)
+	b = protowire.AppendFixed32(protowire.AppendTag(b, 2, protowire.Fixed32Type), math.Float32bits(score))
+	b = protowire.AppendVarint(protowire.AppendTag(b, 3, protowire.VarintType), kind)
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), b)
+}
+
+// section is a message in field number, of numbers: field, value, field, value.
+func section(number protowire.Number, fields ...uint64) []byte {
+	var b []byte
+	for i := 0; i < len(fields); i += 2 {
+		b = protowire.AppendVarint(protowire.AppendTag(b, protowire.Number(fields[i]), protowire.VarintType), fields[i+1])
+	}
+	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), b)
 }
 
 // expressible says whether kind can express text exactly: char only what the sample is made of.

@@ -16,18 +16,20 @@ import (
 )
 
 // Progress tells how far training has come. While texts are read, done is the number of bytes so far and total is 0 (the end is not
-// known); afterwards done of total merges have been made. It may be nil.
-type Progress = func(done, total int64)
+// known); afterwards done of total merges have been made. An error that it returns ends the training with that error. It may be nil.
+type Progress = func(done, total int64) error
 
 // Maker is how a kind of tokenizer is built.
 type Maker struct {
-	// New trains the tokenizer that cfg asks for, or builds it without reading texts where the kind needs no training. The slices
+	// New is nil for a kind that comes from files alone. It trains the tokenizer that cfg asks for, or builds it without reading texts where the kind needs no training. The slices
 	// that texts yields may be reused by it from one text to the next. It returns the first error of texts.
 	New func(cfg Config, texts Texts, progress Progress) (Tokenizer, error)
 	// Unmarshal reads the kind's own file. Format, version and kind have been checked.
 	Unmarshal func(file []byte) (Tokenizer, error)
 	// Check adds what is wrong with the kind's own settings. It may be nil.
 	Check func(cfg Config, l *problem.List)
+	// Trained says that New learns from texts.
+	Trained bool
 	// KnownVocab is the vocabulary that the settings alone decide, 0 where the text does. It may be nil.
 	KnownVocab func(cfg Config) int
 }
@@ -42,11 +44,13 @@ func Register(kind string, maker Maker) {
 	makers[kind] = maker
 }
 
-// Kinds returns the names of all registered kinds, sorted.
+// Kinds returns the names of all registered kinds that can be trained or built, sorted. The others come from files.
 func Kinds() []string {
 	kinds := make([]string, 0, len(makers))
-	for kind := range makers {
-		kinds = append(kinds, kind)
+	for kind, maker := range makers {
+		if maker.New != nil {
+			kinds = append(kinds, kind)
+		}
 	}
 	slices.Sort(kinds)
 	return kinds
@@ -55,25 +59,46 @@ func Kinds() []string {
 // New trains or builds the tokenizer that cfg asks for. When cfg.File is set, that file is loaded instead; it says itself what kind it
 // is, so the other settings and texts are not looked at. Texts and progress may be nil where nothing is trained. The result depends
 // on the multiset of texts only, not on their order.
-func New(cfg Config, texts Texts, progress func(done, total int64)) (Tokenizer, error) {
+func New(cfg Config, texts Texts, progress Progress) (Tokenizer, error) {
 	if cfg.File != "" {
 		return Load(cfg.File)
 	}
 	maker, known := makers[cfg.Kind]
-	if !known {
+	if !known || maker.New == nil {
 		return nil, unknownKind(cfg.Kind)
 	}
 	if texts == nil {
 		texts = func(func([]byte, error) bool) {}
 	}
 	if progress == nil {
-		progress = func(int64, int64) {}
+		progress = func(int64, int64) error { return nil }
 	}
 	t, err := maker.New(cfg, texts, progress)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer %s: %w", cfg.Kind, err)
 	}
 	return t, nil
+}
+
+// Open makes the tokenizer of a kind that needs no training, or reads a file (see [Load]). A kind goes before a file of its name.
+func Open(name string) (Tokenizer, error) {
+	maker, known := makers[name]
+	switch {
+	case !known || maker.New == nil:
+		t, err := Load(name)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("tokenizer %q is neither a file nor a kind that needs no training (%s): %w", name, strings.Join(ready(), ", "), err)
+		}
+		return t, err
+	case maker.Trained:
+		return nil, fmt.Errorf("tokenizer kind %s is trained on text: name the file of one, or a kind that needs no training (%s)", name, strings.Join(ready(), ", "))
+	}
+	return New(Config{Kind: name}, nil, nil)
+}
+
+// ready lists the kinds that need no training.
+func ready() []string {
+	return slices.DeleteFunc(Kinds(), func(kind string) bool { return makers[kind].Trained })
 }
 
 // Unmarshal reads the file that [Tokenizer.Marshal] wrote. A file of another format, version or kind, a damaged or oversized one, and
@@ -90,27 +115,45 @@ func Unmarshal(file []byte) (Tokenizer, error) {
 	return t, nil
 }
 
-// Load reads the tokenizer file at path.
+// Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, or a SentencePiece
+// model.
 func Load(path string) (Tokenizer, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer file: %w", err)
 	}
 	defer f.Close()
-	// One byte more than allowed, so that Unmarshal sees and refuses an oversized file without all of it being read.
-	file, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	// One byte more than allowed, so that an oversized file is seen and refused without all of it being read.
+	file, err := io.ReadAll(io.LimitReader(f, maxForeign+1))
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer file: %w", err)
 	}
-	t, err := Unmarshal(file)
+	t, err := read(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
 }
 
+// read tells the formats apart.
+func read(file []byte) (Tokenizer, error) {
+	var foreign func([]byte) (Tokenizer, error)
+	switch {
+	case isHF(file):
+		foreign = unmarshalHF
+	case isSentencePiece(file):
+		foreign = newSentencePiece
+	default:
+		return Unmarshal(file)
+	}
+	if len(file) > maxForeign {
+		return nil, fmt.Errorf("larger than %d MiB, which no tokenizer is: is this the right file?", maxForeign>>20)
+	}
+	return foreign(file)
+}
+
 // Fingerprint identifies a tokenizer: the SHA-256 of its Marshal, in hexadecimal. Equal fingerprints mean equal ids for every text,
-// with one exception: kinds bpe and gpt2 split text by Unicode classes, so a character that a Unicode version newly assigned can get
+// with one exception: kinds of byte pairs split text by Unicode classes, so a character that a Unicode version newly assigned can get
 // other ids (of the same bytes) from a program built with another release of Go.
 func Fingerprint(t Tokenizer) (string, error) {
 	file, err := t.Marshal()

@@ -64,7 +64,7 @@ func split(text string, first func(string) string) []string {
 	return parts
 }
 
-func scanned(text string) string { return text[:pretoken([]byte(text))] }
+func scanned(text string) string { return text[:splitGPT2([]byte(text))] }
 
 // TestPretokenExhaustively compares the scanner with the direct reading on every text of up to five of these characters. Only the
 // first pre-token needs to be looked at: what is left is a shorter text of the same characters.

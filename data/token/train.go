@@ -6,49 +6,6 @@ import (
 	"slices"
 )
 
-// progressBytes is how much text is read between two reports of progress.
-const progressBytes = 1 << 20
-
-// wordCounts holds the distinct pre-tokens of a corpus and how often each occurs.
-type wordCounts struct {
-	index  map[string]int32
-	words  []string
-	counts []int64
-}
-
-func countWords(texts Texts, progress Progress) (*wordCounts, error) {
-	c := &wordCounts{index: map[string]int32{}}
-	done, reported := int64(0), int64(0)
-	for text, err := range texts {
-		if err != nil {
-			return nil, err
-		}
-		for len(text) > 0 {
-			n := pretoken(text)
-			c.add(text[:n])
-			text = text[n:]
-			done += int64(n)
-			if done-reported >= progressBytes {
-				progress(done, 0)
-				reported = done
-			}
-		}
-	}
-	progress(done, 0)
-	return c, nil
-}
-
-func (c *wordCounts) add(word []byte) {
-	i, known := c.index[string(word)]
-	if !known {
-		i = int32(len(c.words))
-		c.words = append(c.words, string(word))
-		c.counts = append(c.counts, 0)
-		c.index[c.words[i]] = i
-	}
-	c.counts[i]++
-}
-
 // trainer learns merges. The distinct pre-tokens lie one after another in ids, a gap before, between and after them. A token of n
 // bytes at position p has its id in ids[p] and n in both length[p] and length[p+n-1], so that both neighbours of a token are found
 // without a list; the position of every token merged into its left neighbour holds gap.
@@ -62,8 +19,6 @@ type trainer struct {
 	fresh  []pair // first seen in the merge at hand
 	bytes  []int  // of each id's token
 }
-
-const gap = -1
 
 // occurrences says how often a pair occurs in the corpus and where it has stood, in ascending order. Merges on either side make
 // positions stale; these are noticed when they are used.
@@ -117,7 +72,9 @@ func trainMerges(c *wordCounts, byteID [256]int32, most int, progress Progress) 
 		t.bytes = append(t.bytes, size)
 		t.merge(best.pair, int32(256+len(merges)))
 		merges = append(merges, best.pair)
-		progress(int64(len(merges)), int64(most))
+		if err := progress(int64(len(merges)), int64(most)); err != nil {
+			return nil, err
+		}
 	}
 	return merges, nil
 }

@@ -10,17 +10,17 @@ import (
 )
 
 func init() {
-	enter(func(c kernels.Activation, _ kernels.Args, s *scratch) (curve, error) {
-		return s.tier.findCurve(c, c.Kind)
+	enter(func(c kernels.Activation, _ kernels.Args, s *scratch) (string, error) {
+		return c.Kind, s.tier.hasCurve(c, c.Kind)
 	}, bindActivation)
-	enter(func(c kernels.ActivationGrad, _ kernels.Args, s *scratch) (curve, error) {
-		return s.tier.findCurve(c, c.Kind)
+	enter(func(c kernels.ActivationGrad, _ kernels.Args, s *scratch) (string, error) {
+		return c.Kind, s.tier.hasCurve(c, c.Kind)
 	}, bindActivationGrad)
-	enter(func(c kernels.GatedActivation, _ kernels.Args, s *scratch) (curve, error) {
-		return s.tier.findCurve(c, c.Kind)
+	enter(func(c kernels.GatedActivation, _ kernels.Args, s *scratch) (string, error) {
+		return c.Kind, s.tier.hasCurve(c, c.Kind)
 	}, bindGated)
-	enter(func(c kernels.GatedActivationGrad, _ kernels.Args, s *scratch) (curve, error) {
-		return s.tier.findCurve(c, c.Kind)
+	enter(func(c kernels.GatedActivationGrad, _ kernels.Args, s *scratch) (string, error) {
+		return c.Kind, s.tier.hasCurve(c, c.Kind)
 	}, bindGatedGrad)
 }
 
@@ -32,12 +32,12 @@ type curve struct {
 	gateGrad func(dgate, dup, gate, up, dy []float32) // dgate = f'(gate) up dy, dup = f(gate) dy
 }
 
-func (v *vectors) findCurve(c kernels.Call, kind string) (curve, error) {
-	f, ok := v.curves[kind]
-	if !ok {
-		return f, fmt.Errorf("%s: no activation %q (have %s)", c.Kernel(), kind, strings.Join(slices.Sorted(maps.Keys(v.curves)), ", "))
+// hasCurve wants an activation to be one of those that there are.
+func (v *vectors) hasCurve(c kernels.Call, kind string) error {
+	if _, ok := v.curves[kind]; !ok {
+		return fmt.Errorf("%s: no activation %q (have %s)", c.Kernel(), kind, strings.Join(slices.Sorted(maps.Keys(v.curves)), ", "))
 	}
-	return f, nil
+	return nil
 }
 
 // curveOf makes a curve of a function that returns the activation and its derivative.
@@ -106,25 +106,33 @@ func siluAt(v float32) (y, d float32) {
 	return v * s, s + bend
 }
 
-func bindActivation(b *Backend, _ kernels.Activation, a kernels.Args, f curve) kernels.Launch {
+func bindActivation(b *Backend, _ kernels.Activation, a kernels.Args, kind string) kernels.Launch {
 	y, x := a.Out[0].F32(), a.In[0].F32()
-	return b.run1(spans(len(y), nsExp, func(lo, hi int) { f.value(y[lo:hi], x[lo:hi]) }))
+	v := b.across(a)
+	f := v.curves[kind]
+	return b.run1(b.fenced(v, spans(len(y), nsExp, func(lo, hi int) { f.value(y[lo:hi], x[lo:hi]) })))
 }
 
-func bindActivationGrad(b *Backend, _ kernels.ActivationGrad, a kernels.Args, f curve) kernels.Launch {
+func bindActivationGrad(b *Backend, _ kernels.ActivationGrad, a kernels.Args, kind string) kernels.Launch {
 	dx, x, dy := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
-	return b.run1(spans(len(dx), nsExp, func(lo, hi int) { f.grad(dx[lo:hi], x[lo:hi], dy[lo:hi]) }))
+	v := b.across(a)
+	f := v.curves[kind]
+	return b.run1(b.fenced(v, spans(len(dx), nsExp, func(lo, hi int) { f.grad(dx[lo:hi], x[lo:hi], dy[lo:hi]) })))
 }
 
-func bindGated(b *Backend, _ kernels.GatedActivation, a kernels.Args, f curve) kernels.Launch {
+func bindGated(b *Backend, _ kernels.GatedActivation, a kernels.Args, kind string) kernels.Launch {
 	y, gate, up := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
-	return b.run1(spans(len(y), nsExp, func(lo, hi int) { f.gate(y[lo:hi], gate[lo:hi], up[lo:hi]) }))
+	v := b.across(a)
+	f := v.curves[kind]
+	return b.run1(b.fenced(v, spans(len(y), nsExp, func(lo, hi int) { f.gate(y[lo:hi], gate[lo:hi], up[lo:hi]) })))
 }
 
-func bindGatedGrad(b *Backend, _ kernels.GatedActivationGrad, a kernels.Args, f curve) kernels.Launch {
+func bindGatedGrad(b *Backend, _ kernels.GatedActivationGrad, a kernels.Args, kind string) kernels.Launch {
 	dgate, dup := a.Out[0].F32(), a.Out[1].F32()
 	gate, up, dy := a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
-	return b.run1(spans(len(dup), nsExp, func(lo, hi int) {
+	v := b.across(a)
+	f := v.curves[kind]
+	return b.run1(b.fenced(v, spans(len(dup), nsExp, func(lo, hi int) {
 		f.gateGrad(dgate[lo:hi], dup[lo:hi], gate[lo:hi], up[lo:hi], dy[lo:hi])
-	}))
+	})))
 }

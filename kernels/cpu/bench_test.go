@@ -232,7 +232,7 @@ func BenchmarkTile(b *testing.B) {
 				}
 				for b.Loop() {
 					for range 100 {
-						tiles[level.rows](k, &x[0], lda, &w[0], level.cols, &c[0], level.cols, level.cols, nil, nil, nil, 0)
+						tiles[level.rows](k, &x[0], lda, &w[0], level.cols, &c[0], level.cols, level.cols, nil, nil, nil, 0, nil, 0, 0)
 					}
 				}
 				b.ReportMetric(float64(100*2*level.rows*level.cols*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")

@@ -78,6 +78,9 @@ func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedP
 		if !p.dots {
 			f.turned = f.turnedFactor(p.part(p.keys, lane), f.keys, g.kvWidth, seen, c.HeadDim)
 		}
+		if b.tier.readsB(c.HeadDim) {
+			f.inPlace = v[kv:]
+		}
 		f.values = f.headFactor(p.part(p.values, lane), v[kv:], g.kvWidth, seen, c.HeadDim)
 		for t := 0; t < c.T; t += cachedBlock {
 			f.rows(y[rows+t*g.width:], q[rows+t*g.width:], at+t, min(cachedBlock, c.T-t))
@@ -94,12 +97,23 @@ func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedP
 	}
 }
 
+// fetchRows is how many rows of the cache are fetched at a time: a head's rows lie far apart, so that the processor does not see what comes next.
+const fetchRows = 32
+
+// fetch has rows from … to-1 of keys or values fetched.
+func (f *cachedHead) fetch(x []float32, from, to int) {
+	if from < to {
+		f.tier.fetch(&x[from*f.kvWidth], f.kvWidth, f.dim, to-from)
+	}
+}
+
 // cachedHead is the work of one head of one sequence.
 type cachedHead struct {
 	geometry
 	dots           bool
 	context        int
 	keys           []float32
+	inPlace        []float32 // values, where they are read where they lie
 	turned, values factor
 	scores         []float32
 }
@@ -117,8 +131,15 @@ func (f *cachedHead) rows(y, q []float32, at, n int) {
 	}
 	from := lo &^ (spanStart - 1) // where scores start
 	if f.dots {
-		for r := range n {
-			f.tier.dots(&f.scores[r*ld], &q[r*f.width], &f.keys[from*f.kvWidth], f.kvWidth, f.dim, hi-from, 0)
+		f.fetch(f.keys, from, min(from+2*fetchRows, hi))
+		for j := from; j < hi; j += fetchRows {
+			f.fetch(f.keys, j+2*fetchRows, min(j+3*fetchRows, hi))
+			if len(f.inPlace) > 0 {
+				f.fetch(f.inPlace, j, min(j+fetchRows, hi))
+			}
+			for r := range n {
+				f.tier.dots(&f.scores[r*ld+j-from], &q[r*f.width], &f.keys[j*f.kvWidth], f.kvWidth, f.dim, min(fetchRows, hi-j), 0)
+			}
 		}
 	} else {
 		f.product(n, hi-from, f.dim, f.rowsA(q, f.width), f.turned.past(from), f.scores, ld, false)

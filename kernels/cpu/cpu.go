@@ -1,7 +1,8 @@
 // Package cpu is the fast host backend: every call of package kernels in float32, over a pool of workers.
 //
-// Results do not depend on the number of workers. Work is cut into tasks by shapes alone, each element is written by one task, and sums
-// over rows run in fixed blocks whose partial sums are added in a fixed order. Nor do they depend on where the arena lies.
+// Results do not depend on the number of workers. Work is cut into tasks by shapes alone (rows of dot products by the workers too, as
+// each is a sum of its own), each element is written by one task, and sums over rows run in fixed blocks whose partial sums are added in a
+// fixed order. Nor do they depend on where the arena lies.
 //
 // Inner loops exist on several tiers: assembly with AVX-512 or AVX2 and FMA (amd64; written by the generator in gen) and portable Go. The best
 // one that the machine has is taken, unless the environment variable PRENORM_CPU names another: avx512, avx2 or go. Products have the same
@@ -38,8 +39,9 @@ func init() {
 
 // Backend implements [kernels.Backend] on the host. Several programs may launch at the same time.
 type Backend struct {
-	pool *pool
-	tier *tier
+	pool     *pool
+	tier     *tier
+	farBytes int // see the constant
 }
 
 // New starts a backend with the given number of workers, the caller of a launch being one of them; 0 takes GOMAXPROCS. A tier in the
@@ -56,7 +58,7 @@ func newBackend(workers int, t *tier) *Backend {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{pool: newPool(workers), tier: t}
+	return &Backend{pool: newPool(workers), tier: t, farBytes: farBytes}
 }
 
 // Name implements [kernels.Backend].

@@ -18,6 +18,13 @@ func TestConformance(t *testing.T) {
 			}
 			kerneltest.Run(t, func() (kernels.Backend, error) { return open(0) }, o)
 		})
+		t.Run(level.name+" far", func(t *testing.T) {
+			kerneltest.Run(t, func() (kernels.Backend, error) {
+				b := newBackend(0, level)
+				b.farBytes = 0
+				return b, nil
+			}, kerneltest.Options{})
+		})
 	}
 }
 

@@ -10,11 +10,12 @@ func init() {
 func bindDyT(b *Backend, _ kernels.DyT, a kernels.Args) kernels.Launch {
 	y, x, alpha, gain, bias := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[3].F32()
 	d := len(gain)
-	return b.run1(rowSpans(len(x)/d, d, nsExp, func(lo, hi int) {
+	v := b.across(a)
+	return b.run1(b.fenced(v, rowSpans(len(x)/d, d, nsExp, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
-			b.tier.dyt(y[n*d:][:d], x[n*d:][:d], gain, bias, alpha[0])
+			v.dyt(y[n*d:][:d], x[n*d:][:d], gain, bias, alpha[0])
 		}
-	}))
+	})))
 }
 
 // dytGo is y = gain tanh(alpha x) + bias.
@@ -42,13 +43,14 @@ func bindDyTGrad(b *Backend, _ kernels.DyTGrad, a kernels.Args, p dytGradPlan) k
 	dx, x, alpha, gain, dy := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[4].F32()
 	d, per := p.gain.width, p.gain.per
 	runs := len(x) / d
-	rows := newLoop(p.gain.count, 2*nsExp*float64(per*d), func(t int) {
+	v := b.across(a)
+	rows := b.fenced(v, newLoop(p.gain.count, 2*nsExp*float64(per*d), func(t int) {
 		dgain, dbias, sum := p.gain.block(t), p.bias.block(t), 0.0
 		for n := t * per; n < min((t+1)*per, runs); n++ {
-			sum += float64(b.tier.dytGrad(dx[n*d:][:d], dgain, dbias, x[n*d:][:d], gain, dy[n*d:][:d], alpha[0]))
+			sum += float64(v.dytGrad(dx[n*d:][:d], dgain, dbias, x[n*d:][:d], gain, dy[n*d:][:d], alpha[0]))
 		}
 		p.slope[t] = sum
-	})
+	}))
 	finishGain, finishBias, dalpha := p.gain.finish(a.Out[2].F32()), p.bias.finish(a.Out[3].F32()), a.Out[1].F32()
 	return func() error {
 		b.pool.run(rows)

@@ -41,12 +41,14 @@ func rowSpans(rows, width int, ns float64, fn func(lo, hi int)) *loop {
 
 func bindAdd(b *Backend, _ kernels.Add, a kernels.Args) kernels.Launch {
 	z, x, y := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
-	return b.run1(spans(len(z), nsElem, func(lo, hi int) { b.tier.add(z[lo:hi], x[lo:hi], y[lo:hi]) }))
+	v := b.across(a)
+	return b.run1(b.fenced(v, spans(len(z), nsElem, func(lo, hi int) { v.add(z[lo:hi], x[lo:hi], y[lo:hi]) })))
 }
 
 func bindScale(b *Backend, c kernels.Scale, a kernels.Args) kernels.Launch {
 	y, x, f := a.Out[0].F32(), a.In[0].F32(), float32(c.Factor)
-	return b.run1(spans(len(y), nsElem, func(lo, hi int) { b.tier.multiply(y[lo:hi], x[lo:hi], f) }))
+	v := b.across(a)
+	return b.run1(b.fenced(v, spans(len(y), nsElem, func(lo, hi int) { v.multiply(y[lo:hi], x[lo:hi], f) })))
 }
 
 func bindGradScale(_ *Backend, _ kernels.GradScale, a kernels.Args) kernels.Launch {
@@ -71,12 +73,12 @@ func bindSoftcap(b *Backend, c kernels.Softcap, a kernels.Args, _ none) kernels.
 
 func bindAddBias(b *Backend, _ kernels.AddBias, a kernels.Args) kernels.Launch {
 	y, x, bias := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
-	w := len(bias)
-	return b.run1(rowSpans(a.In[0].Dim(0), w, nsElem, func(lo, hi int) {
+	w, v := len(bias), b.across(a)
+	return b.run1(b.fenced(v, rowSpans(a.In[0].Dim(0), w, nsElem, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			b.tier.add(y[r*w:][:w], x[r*w:][:w], bias)
+			v.addRow(y[r*w:][:w], x[r*w:][:w], bias)
 		}
-	}))
+	})))
 }
 
 func bindConvert(b *Backend, _ kernels.Convert, a kernels.Args) kernels.Launch {
@@ -126,7 +128,12 @@ func bindFill(b *Backend, c kernels.Fill, a kernels.Args, _ none) kernels.Launch
 	case kernels.BF16:
 		return b.run1(fill(v.BF16(), kernels.ToBF16(float32(c.Value))))
 	}
-	return b.run1(fill(v.F32(), float32(c.Value)))
+	return b.run1(b.fillFloats(v.F32(), float32(c.Value)))
+}
+
+func (b *Backend) fillFloats(x []float32, value float32) *loop {
+	v := b.moving(4 * len(x))
+	return b.fenced(v, spans(len(x), nsElem, func(lo, hi int) { v.fill(x[lo:hi], value) }))
 }
 
 func fill[E any](x []E, v E) *loop {

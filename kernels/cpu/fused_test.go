@@ -8,12 +8,15 @@ import (
 	"prenorm/kernels"
 )
 
-// everyBackend runs fn on every tier with 1, 2 and 5 workers, as a subtest for each tier.
+// everyBackend runs fn on every tier with 1, 2 and 5 workers, the last with views taken to be beyond caches, as a subtest for each tier.
 func everyBackend(t *testing.T, fn func(t *testing.T, b *Backend)) {
 	for _, level := range tiers() {
 		t.Run(level.name, func(t *testing.T) {
 			for _, workers := range []int{1, 2, 5} {
 				b := newBackend(workers, level)
+				if workers == 5 {
+					b.farBytes = 0
+				}
 				fn(t, b)
 				_ = b.Close()
 			}

@@ -15,71 +15,109 @@ func init() {
 // The head works in chunks of rows, so that only a chunk's logits are held. Both calls compute each row's loss in the same way from the same
 // products and add the rows in order, hence their losses have the same bits.
 
-// Bounds on a chunk: its logits should fit into 4 MiB, but dW is a product whose K is the number of rows, and that is slow below 32.
+// Bounds on a chunk: its logits should fit into 4 MiB, but every chunk reads all of W, and reads and writes all of its gradient, which takes as
+// long as multiplying by a few ten rows.
 const (
 	chunkFloats = 1 << 20
-	chunkMin    = 32
+	chunkMin    = 256
 )
 
 func chunkRows(n, vocab int) int { return min(n, max(chunkMin, chunkFloats/max(vocab, 1)&^15)) }
 
-// headPlan is the shared part: W packed, one chunk of logits, the losses of its rows.
+// headPlan is the shared part: one chunk of logits, the losses of its rows, and the product of a chunk with W. The last chunk may have fewer
+// rows: it has products of its own, in the same workspace.
 type headPlan struct {
 	n, vocab, width, chunk int
-	w                      operand
 	logits                 []float32 // [chunk, pitch(V)]
 	losses                 []float64 // [chunk]
+	products               map[int]headProducts
 }
 
-func planHeadOf(a kernels.Args, s *scratch) headPlan {
-	p := headPlan{n: a.In[0].Dim(0), vocab: a.In[1].Dim(0), width: a.In[0].Dim(1)}
+// headProducts are the products of a chunk, by its rows.
+type headProducts struct {
+	logits productPlan // [rows, V]
+	dx     productPlan // [rows, C]
+	dw     productPlan // [V, C]
+	clean  []float32   // [rows, C], of x
+}
+
+// sizes are the rows that chunks have.
+func (p *headPlan) sizes() []int {
+	if rest := p.n % max(p.chunk, 1); rest > 0 {
+		return []int{p.chunk, rest}
+	}
+	return []int{p.chunk}
+}
+
+func planHeadOf(a kernels.Args, gradients bool, s *scratch) headPlan {
+	p := headPlan{n: a.In[0].Dim(0), vocab: a.In[1].Dim(0), width: a.In[0].Dim(1), products: map[int]headProducts{}}
 	p.chunk = chunkRows(p.n, p.vocab)
-	p.w = planB(p.chunk, p.vocab, p.width, false, s)
 	p.logits, p.losses = s.f32(p.chunk*pitch(p.vocab)), s.f64(p.chunk)
+	t, ld := s.tier, pitch(p.vocab)
+	for _, m := range p.sizes() {
+		var c headProducts
+		plans := []func(){func() {
+			c.logits = planProduct(t.operandA(m, p.width, p.width, false), t.operandB(p.vocab, p.width, p.width, false), ld, s)
+		}}
+		if gradients {
+			plans = append(plans, func() {
+				c.dx = planProduct(t.operandA(m, p.vocab, ld, false), t.operandB(p.width, p.vocab, p.width, true), p.width, s)
+			}, func() {
+				c.clean = s.f32(m * p.width)
+				c.dw = planProduct(t.operandA(p.vocab, m, ld, true), t.operandB(p.width, m, p.width, true), p.width, s)
+			})
+		}
+		s.oneOf(plans...)
+		p.products[m] = c
+	}
 	return p
 }
 
-// head is a bound head. row0 is the first row of the chunk that the loops treat.
+// head is a bound head.
 type head struct {
 	headPlan
 	*tier
-	call                  kernels.Call
-	pool                  *pool
-	targets               []int32
-	normaliser, dloss     []float32 // dloss is nil without gradients
-	softcap               float32
-	row0                  int
-	ready, multiply, rows *loop
+	call              kernels.Call
+	pool              *pool
+	targets           []int32
+	normaliser, dloss []float32 // dloss is nil without gradients
+	softcap           float32
+	chunks            []headChunk
 }
 
-func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float64) *head {
+// headChunk are the loops of a chunk: its losses are there after all of them.
+type headChunk struct {
+	rows  int
+	loops []*loop
+}
+
+// newHead binds a head; gradients says whether the call wants them, in its first two outputs.
+func newHead(b *Backend, c kernels.Call, a kernels.Args, p headPlan, limit float64, gradients bool) *head {
 	h := &head{headPlan: p, tier: b.tier, call: c, pool: b.pool, targets: a.In[2].I32(), normaliser: a.In[3].F32(), softcap: float32(limit)}
-	x := a.In[0].F32()
-	w, ready := p.w.ready(b.tier, a.In[1].F32(), false)
-	h.ready = ready
-	h.multiply = h.tasks(p.chunk, p.vocab, p.width, func(i0, i1, j0, j1 int) {
-		h.productAt(i0, i1, j0, j1, p.width, h.rowsA(x[h.row0*p.width:], p.width), w, h.logits, pitch(p.vocab), false, nil)
-	})
-	per := max(1, 4096/max(p.vocab, 1)) // rows of a task
-	h.rows = newLoop(blocks(p.chunk, per), nsExp*float64(per*p.vocab), func(t int) {
-		for r := t * per; r < min((t+1)*per, h.held()); r++ {
-			h.losses[r] = h.row(h.logits[r*pitch(p.vocab):][:p.vocab], h.targets[h.row0+r])
+	x, w := a.In[0].F32(), a.In[1].F32()
+	if gradients {
+		h.dloss = a.In[4].F32()
+	}
+	for row := 0; row < p.n; row += p.chunk {
+		m := min(p.chunk, p.n-row)
+		at, targets, products := row*p.width, h.targets[row:][:m], p.products[m]
+		loops := products.logits.loops(h.tier, x[at:], w, h.logits, false, nil)
+		loops = append(loops, h.rows(targets))
+		if gradients {
+			loops = append(loops, h.gradX(products, targets, w, a.Out[0].F32()[at:])...)
+			loops = append(loops, h.gradW(products, targets, x[at:], a.Out[1].F32(), row > 0)...)
 		}
-	})
+		h.chunks = append(h.chunks, headChunk{m, loops})
+	}
 	return h
 }
 
-// held is how many rows the present chunk has.
-func (h *head) held() int { return min(h.chunk, h.n-h.row0) }
-
-// tasks is a loop over parts of a [chunk, n] product, cut at the rows that the present chunk has.
-func (h *head) tasks(m, n, k int, fn func(i0, i1, j0, j1 int)) *loop {
-	tm, tn := h.taskSize(m, n)
-	columns := blocks(n, tn)
-	return newLoop(blocks(m, tm)*columns, nsFLOP*2*float64(tm*tn*k), func(t int) {
-		i, j := t/columns*tm, t%columns*tn
-		if held := h.held(); i < held {
-			fn(i, min(i+tm, held), j, min(j+tn, n))
+// rows is the loop over the rows of a chunk.
+func (h *head) rows(targets []int32) *loop {
+	per := max(1, 4096/max(h.vocab, 1)) // rows of a task
+	return newLoop(blocks(len(targets), per), nsExp*float64(per*h.vocab), func(t int) {
+		for r := t * per; r < min((t+1)*per, len(targets)); r++ {
+			h.losses[r] = h.row(h.logits[r*pitch(h.vocab):][:h.vocab], targets[r])
 		}
 	})
 }
@@ -147,23 +185,16 @@ func (h *head) check() error {
 	return nil
 }
 
-// run computes the loss, and calls after for every chunk, when its logits are treated.
-func (h *head) run(loss []float32, after func()) error {
+// run computes the loss, and the gradients that are wanted.
+func (h *head) run(loss []float32) error {
 	if err := h.check(); err != nil {
 		return err
 	}
-	if h.ready != nil && h.n > 0 {
-		h.pool.run(h.ready)
-	}
 	var sum float64
-	for h.row0 = 0; h.row0 < h.n; h.row0 += h.chunk {
-		h.pool.run(h.multiply)
-		h.pool.run(h.rows)
-		for _, v := range h.losses[:h.held()] {
+	for _, c := range h.chunks {
+		h.pool.runAll(c.loops)
+		for _, v := range h.losses[:c.rows] {
 			sum += v
-		}
-		if after != nil {
-			after()
 		}
 	}
 	loss[0] = float32(sum / float64(h.normaliser[0]))
@@ -171,10 +202,10 @@ func (h *head) run(loss []float32, after func()) error {
 }
 
 func planHead(_ kernels.LinearCrossEntropy, a kernels.Args, s *scratch) (headPlan, error) {
-	return planHeadOf(a, s), nil
+	return planHeadOf(a, false, s), nil
 }
 
 func bindHead(b *Backend, c kernels.LinearCrossEntropy, a kernels.Args, p headPlan) kernels.Launch {
-	h, loss := newHead(b, c, a, p, c.Softcap), a.Out[0].F32()
-	return func() error { return h.run(loss, nil) }
+	h, loss := newHead(b, c, a, p, c.Softcap, false), a.Out[0].F32()
+	return func() error { return h.run(loss) }
 }

@@ -21,11 +21,14 @@ func planLanes(items, floats int) lanes {
 // loop runs fn for every item, each of which takes about ns nanoseconds.
 func (l lanes) loop(ns float64, fn func(lane, item int)) *loop {
 	return newLoop(l.count, ns*float64(l.items)/float64(max(l.count, 1)), func(lane int) {
-		for item := lane * l.items / l.count; item < (lane+1)*l.items/l.count; item++ {
+		for item := lane * l.items / l.count; item < l.end(lane); item++ {
 			fn(lane, item)
 		}
 	})
 }
+
+// end is the item after a lane's last.
+func (l lanes) end(lane int) int { return (lane + 1) * l.items / l.count }
 
 // part is the lane's share of a piece of workspace.
 func (l lanes) part(x []float32, lane int) []float32 {

@@ -92,6 +92,18 @@ func problems(r *rand.Rand) []problem {
 		{kernels.AddRMSNormGrad{Eps: 1e-5}, []kernels.View{f(3000, 64), f(32), f(3000, 64), f(3000, 64)}, 6000},
 		{kernels.AddLayerNorm{Eps: 1e-5}, []kernels.View{f(3000, 48), f(3000, 48), f(48), f(48)}, 48},
 		{kernels.AddLayerNormGrad{Eps: 1e-5}, []kernels.View{f(3000, 48), f(48), f(48), f(3000, 48), f(3000, 48)}, 3000},
+		{kernels.RMSNorm{Eps: 1e-5}, []kernels.View{f(3000, 64), f(32)}, 32},
+		{kernels.LayerNorm{Eps: 1e-5}, []kernels.View{f(3000, 48), f(48), f(48)}, 48},
+		{kernels.Add{}, []kernels.View{f(300, 64), f(300, 64)}, 1},
+		{kernels.Scale{Factor: 3}, []kernels.View{f(300, 64)}, 1},
+		{kernels.AddBias{}, []kernels.View{f(300, 64), f(64)}, 1},
+		{kernels.Rope{}, []kernels.View{f(300, 128), ids(r, 300, 20), f(20, 64)}, 1},
+		{kernels.Embed{}, []kernels.View{ids(r, 2000, 50), f(50, 112)}, 1},
+		{kernels.DyT{}, []kernels.View{f(300, 64), one(.5), f(64), f(64)}, 1},
+		{kernels.DyTGrad{}, []kernels.View{f(300, 64), one(.5), f(64), f(64), f(300, 64)}, 300 * 64},
+		{kernels.Activation{Kind: "gelu_tanh"}, []kernels.View{f(100, 333)}, 1},
+		{kernels.GatedActivation{Kind: "gelu_tanh"}, []kernels.View{f(100, 333), f(100, 333)}, 1},
+		{kernels.EmbedGrad{Vocab: 3000}, []kernels.View{ids(r, 2000, 3000), f(2000, 300)}, 40},
 		{kernels.SumRows{}, []kernels.View{f(5000, 33)}, 5000},
 		{kernels.RMSNormGrad{Eps: 1e-5}, []kernels.View{f(3000, 64), f(32), f(3000, 64)}, 6000},
 		{kernels.LayerNormGrad{Eps: 1e-5}, []kernels.View{f(3000, 48), f(48), f(48), f(3000, 48)}, 3000},
@@ -105,10 +117,11 @@ func problems(r *rand.Rand) []problem {
 		{kernels.CachedAttention{Heads: 6, KVHeads: 2, HeadDim: 10, T: 70, Context: 200, Scale: .3, Window: 50},
 			[]kernels.View{f(140, 60), f(400, 20), f(400, 20), kernels.HostView([]int32{110}, 1)}, 60},
 	}
-	for _, vocab := range []int{90, 33_000} { // one chunk, and chunks of the least size with a rest
-		targets := ids(r, 50, vocab)
-		targets.I32()[3], targets.I32()[49] = -1, -1
-		in := []kernels.View{f(50, 5), f(vocab, 5), targets, one(48)}
+	for _, s := range [][2]int{{50, 90}, {50, 33_000}, {300, 5000}} { // one chunk, one of the least size, and one of that size with a rest
+		rows, vocab := s[0], s[1]
+		targets := ids(r, rows, vocab)
+		targets.I32()[3], targets.I32()[rows-1] = -1, -1
+		in := []kernels.View{f(rows, 5), f(vocab, 5), targets, one(float32(rows - 2))}
 		for _, limit := range []float64{0, 3} {
 			p = append(p, problem{kernels.LinearCrossEntropy{Softcap: limit}, in, 50},
 				problem{kernels.LinearCrossEntropyGrad{Softcap: limit}, append(in[:4:4], scalar(.7)), vocab})
@@ -150,8 +163,8 @@ func shifted(in []kernels.View) []kernels.View {
 	return all
 }
 
-// TestLargeProblems holds calls of many tasks against the reference on every tier, and wants the same bits from every number of workers and
-// wherever the inputs lie.
+// TestLargeProblems holds calls of many tasks against the reference on every tier, and wants the same bits from every number of workers,
+// wherever the inputs lie, and whether they are taken to be beyond caches.
 func TestLargeProblems(t *testing.T) {
 	all := problems(rand.New(rand.NewPCG(1, 2)))
 	var wants [][]kernels.View
@@ -180,6 +193,9 @@ func largeProblems(t *testing.T, level *tier, all []problem, wants [][]kernels.V
 	var backends []*Backend
 	for _, n := range []int{1, 2, 3, 5} {
 		b := newBackend(n, level)
+		if n > 2 {
+			b.farBytes = 0
+		}
 		defer func() { _ = b.Close() }()
 		backends = append(backends, b)
 	}
@@ -202,7 +218,7 @@ func largeProblems(t *testing.T, level *tier, all []problem, wants [][]kernels.V
 			}
 			for o := range got {
 				if !bytes.Equal(got[o].Host, first[o].Host) {
-					t.Errorf("%s: output %d differs between 1 and %d workers (for 2, the inputs lie elsewhere too)", name, o, len(b.pool.helpers)+1)
+					t.Errorf("%s: output %d differs between 1 and %d workers (for 2, the inputs lie elsewhere too; for more, they are beyond caches)", name, o, len(b.pool.helpers)+1)
 				}
 			}
 		}

@@ -13,13 +13,17 @@ func init() {
 	enter(planAddLayerNormGrad, bindAddLayerNormGrad)
 }
 
-// moments are the mean of x and 1/sqrt(biased variance + eps), rounded to float32. Sums are taken in float64, where the difference of the mean
-// square and the squared mean is still good to more than the elements are.
+// moments are the mean of x and 1/sqrt(biased variance + eps), rounded to float32.
 func (v *vectors) moments(x []float32, eps float64) (mean, rstd float32) {
-	n := float64(len(x))
 	sum, squares := v.sums(x)
-	m := sum / n
-	variance := squares/n - m*m
+	return momentsFrom(sum, squares, len(x), eps)
+}
+
+// momentsFrom are the same for n elements with these sums, which are taken in float64: there, the difference of the mean square and the squared
+// mean is still good to more than the elements are.
+func momentsFrom(sum, squares float64, n int, eps float64) (mean, rstd float32) {
+	m := sum / float64(n)
+	variance := squares/float64(n) - m*m
 	if variance < 0 { // NaN stays
 		variance = 0
 	}
@@ -27,87 +31,93 @@ func (v *vectors) moments(x []float32, eps float64) (mean, rstd float32) {
 }
 
 func bindLayerNorm(b *Backend, c kernels.LayerNorm, a kernels.Args) kernels.Launch {
-	return b.layerNorm(c, a, nil)
+	y, x, gain, bias := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
+	v, d, unit := b.across(a), len(gain), unitOf(c.UnitOffset)
+	return b.layerNorm(a, v, d, func(n int) (m, r float32) {
+		x := x[n*d:][:d]
+		m, r = v.moments(x, c.Eps)
+		v.layerRow(y[n*d:][:d], x, gain, bias, m, r, unit)
+		return m, r
+	})
 }
 
 func bindAddLayerNorm(b *Backend, c kernels.AddLayerNorm, a kernels.Args) kernels.Launch {
-	of := kernels.Args{Out: a.Out[:1], Aux: a.Aux, In: []kernels.View{a.Out[1], a.In[2], a.In[3]}}
-	return b.layerNorm(kernels.LayerNorm(c), of, b.tier.adding(a))
+	y, z, x, past, gain, bias := a.Out[0].F32(), a.Out[1].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[3].F32()
+	v, d, unit := b.across(a), len(gain), unitOf(c.UnitOffset)
+	return b.layerNorm(a, v, d, func(n int) (m, r float32) {
+		x, past := x[n*d:][:d], past[n*d:][:d]
+		sum, squares := v.addSums(x, past)
+		m, r = momentsFrom(sum, squares, d, c.Eps)
+		v.layerAddRow(y[n*d:][:d], z[n*d:][:d], x, past, gain, bias, m, r, unit)
+		return m, r
+	})
 }
 
-// layerNorm binds the norm of x, each run of which before, unless it is nil, writes first.
-func (b *Backend) layerNorm(c kernels.LayerNorm, a kernels.Args, before func(lo, hi int)) kernels.Launch {
-	y, x, gain, bias := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
+// layerNorm binds a norm of runs of d elements: row treats one of them by v and returns its mean and 1/deviation.
+func (b *Backend) layerNorm(a kernels.Args, v *vectors, d int, row func(n int) (mean, rstd float32)) kernels.Launch {
 	mean, rstd := statistic(a.Aux, 0), statistic(a.Aux, 1)
-	d, unit := len(gain), unitOf(c.UnitOffset)
-	return b.run1(rowSpans(len(x)/d, d, 3*nsElem, func(lo, hi int) {
+	return b.run1(b.fenced(v, rowSpans(a.Out[0].Len()/d, d, 3*nsElem, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
-			if before != nil {
-				before(n*d, (n+1)*d)
-			}
-			x, y, bias := x[n*d:][:d], y[n*d:][:d], bias[:d]
-			m, r := b.tier.moments(x, c.Eps)
-			b.tier.layerRow(y, x, gain, bias, m, r, unit)
+			m, r := row(n)
 			if mean != nil {
 				mean[n], rstd[n] = m, r
 			}
 		}
-	}))
+	})))
 }
 
 type layerNormPlan struct {
 	gain, bias rowSum
-	rows       []float32 // of past
+	rows       []float32 // one for each task, in which it begins rows of dx
 }
 
 func planLayerNormGrad(_ kernels.LayerNormGrad, a kernels.Args, s *scratch) (p layerNormPlan, err error) {
 	d := a.In[1].Dim(0)
 	p.gain = planRowSum(a.In[0].Len()/d, d, s)
 	p.bias = planRowSum(a.In[0].Len()/d, d, s)
+	p.rows = s.f32(p.gain.count * d)
 	return p, nil
 }
 
 func bindLayerNormGrad(b *Backend, c kernels.LayerNormGrad, a kernels.Args, p layerNormPlan) kernels.Launch {
-	return b.layerNormGrad(c, a, p, past{})
+	return b.layerNormGrad(c, a, p, nil)
 }
 
 func planAddLayerNormGrad(c kernels.AddLayerNormGrad, a kernels.Args, s *scratch) (p layerNormPlan, err error) {
-	if p, err = planLayerNormGrad(kernels.LayerNormGrad(c), a, s); err == nil {
-		p.rows = s.f32(p.gain.count * p.gain.width)
-	}
-	return p, err
+	return planLayerNormGrad(kernels.LayerNormGrad(c), a, s)
 }
 
 func bindAddLayerNormGrad(b *Backend, c kernels.AddLayerNormGrad, a kernels.Args, p layerNormPlan) kernels.Launch {
-	return b.layerNormGrad(kernels.LayerNormGrad(c), a, p, past{r: a.In[4].F32(), rows: p.rows})
+	return b.layerNormGrad(kernels.LayerNormGrad(c), a, p, a.In[4].F32())
 }
 
-func (b *Backend) layerNormGrad(c kernels.LayerNormGrad, a kernels.Args, p layerNormPlan, past past) kernels.Launch {
+// layerNormGrad binds the gradient; past, unless it is nil, is what came past the norm. It may be the memory of dx.
+func (b *Backend) layerNormGrad(c kernels.LayerNormGrad, a kernels.Args, p layerNormPlan, past []float32) kernels.Launch {
 	dx, x, gain, dy := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[3].F32()
 	mean, rstd := statistic(a.Saved, 0), statistic(a.Saved, 1)
 	d, per, unit := p.gain.width, p.gain.per, unitOf(c.UnitOffset)
 	runs := len(x) / d
-	rows := newLoop(p.gain.count, 5*nsElem*float64(per*d), func(t int) {
-		dgain, dbias := p.gain.block(t), p.bias.block(t)
+	of := b.across(a)
+	rows := b.fenced(of, newLoop(p.gain.count, 5*nsElem*float64(per*d), func(t int) {
+		dgain, dbias, v := p.gain.block(t), p.bias.block(t), p.rows[t*d:][:d]
 		for n := t * per; n < min((t+1)*per, runs); n++ {
 			x, dy := x[n*d:][:d], dy[n*d:][:d]
 			var m, r float32
 			if mean != nil {
 				m, r = mean[n], rstd[n]
 			} else {
-				m, r = b.tier.moments(x, c.Eps)
+				m, r = of.moments(x, c.Eps)
 			}
 			dx := dx[n*d:][:d]
-			v := past.row(t, dx)
-			sum, sumH := b.tier.layerGradRow(v, dgain, dbias, x, gain, dy, m, r, unit)
+			sum, sumH := of.layerGradRow(v, dgain, dbias, x, gain, dy, m, r, unit)
 			mv, mh := float32(float64(sum)/float64(d)), float32(float64(sumH)/float64(d))
-			if past.r == nil {
-				b.tier.layerGradEnd(dx, x, m, r, mv, mh)
+			if past == nil {
+				of.layerGradEnd(dx, v, x, m, r, mv, mh)
 			} else {
-				b.tier.layerGradAdd(dx, v, x, past.r[n*d:], m, r, mv, mh)
+				of.layerGradAdd(dx, v, x, past[n*d:], m, r, mv, mh)
 			}
 		}
-	})
+	}))
 	finishGain, finishBias := p.gain.finish(a.Out[1].F32()), p.bias.finish(a.Out[2].F32())
 	return func() error {
 		b.pool.run(rows)

@@ -20,9 +20,20 @@ const (
 // that each launch makes.
 type operand struct {
 	n, k   int
+	ld     int       // distance between the rows that are stored
 	byStep bool      // stored [k, n]
 	w      int       // width of a panel
 	copied []float32 // nil without a copy
+}
+
+// operandA is A of m rows, or stored by columns, ld apart.
+func (t *tier) operandA(m, k, ld int, byStep bool) operand {
+	return operand{n: m, k: k, ld: ld, byStep: byStep, w: t.rows}
+}
+
+// operandB is B of n columns, stored by them or, byStep, by rows, ld apart.
+func (t *tier) operandB(n, k, ld int, byStep bool) operand {
+	return operand{n: n, k: k, ld: ld, byStep: byStep, w: t.cols}
 }
 
 // Where packing pays. Tiles read an operand where it lies at full speed as long as what they return to stays near: a block of K of B's rows
@@ -35,27 +46,17 @@ const (
 )
 
 // paysA says whether A of a product with n columns is to be packed.
-func (t *tier) paysA(m, n, k int, byStep bool) bool {
-	pays := k%crowded == 0 && n > nearCols || k%(4*crowded) == 0 && n > nearCols/2
-	if byStep {
-		pays = m*k > nearFloats
+func (t *tier) paysA(a operand, n int) bool {
+	pays := a.ld%crowded == 0 && n > nearCols || a.ld%(4*crowded) == 0 && n > nearCols/2
+	if a.byStep {
+		pays = a.n*a.k > nearFloats
 	}
-	return pays && m > t.rows
+	return pays && a.n > t.rows
 }
 
 // paysB says whether B of a product with m rows is to be packed. Stored [k, n] it can be read where it lies.
-func (t *tier) paysB(m, n, k int, byStep bool) bool {
-	return !byStep || !t.readsB(n) || m > t.rows && (n > nearCols || k > 2*nearCols && m > n)
-}
-
-// planB plans B of a product with m rows, packed as a whole where that pays.
-func planB(m, n, k int, byStep bool, s *scratch) operand {
-	return operand{n: n, k: k, byStep: byStep, w: s.tier.cols}.copy(s.tier.paysB(m, n, k, byStep), s)
-}
-
-// planA plans A of a product with n columns in the same way.
-func planA(m, n, k int, byStep bool, s *scratch) operand {
-	return operand{n: m, k: k, byStep: byStep, w: s.tier.rows}.copy(s.tier.paysA(m, n, k, byStep), s)
+func (t *tier) paysB(b operand, m int) bool {
+	return !b.byStep || !t.readsB(b.n) || m > t.rows && (b.n > nearCols || b.k > 2*nearCols && m > b.n)
 }
 
 // copy has an operand packed as a whole, if that pays.
@@ -76,24 +77,24 @@ func (o operand) ready(t *tier, src []float32, isA bool) (factor, *loop) {
 	}
 	switch {
 	case isA && !o.byStep:
-		return t.rowsA(src, o.k), nil
+		return t.rowsA(src, o.ld), nil
 	case isA:
-		return t.columnsA(src, o.n), nil
+		return t.columnsA(src, o.ld), nil
 	}
-	return t.columnsB(src, o.n), nil
+	return t.columnsB(src, o.ld), nil
 }
 
 func (o operand) packLoop(t *tier, f factor, src []float32) *loop {
 	if o.byStep {
 		per := packSteps * max(1, blocks(o.k, 16*packSteps))
 		return newLoop(blocks(o.k, per), nsCopy*float64(per*o.n), func(i int) {
-			t.packCopied(f, src, o.n, o.n, i*per, min((i+1)*per, o.k))
+			t.packCopied(f, src, o.ld, o.n, i*per, min((i+1)*per, o.k))
 		})
 	}
 	panels := blocks(o.n, o.w)
 	per := max(1, blocks(panels, 16))
 	return newLoop(blocks(panels, per), nsCopy*float64(per*o.w*o.k), func(i int) {
-		t.packTurned(f, src, o.k, o.n, o.k, i*per, min((i+1)*per, panels))
+		t.packTurned(f, src, o.ld, o.n, o.k, i*per, min((i+1)*per, panels))
 	})
 }
 
@@ -121,64 +122,33 @@ func (t *tier) taskSize(m, n int) (tm, tn int) {
 	return tm, tn
 }
 
-// productLoop is the loop of C[m,n] = A B over its tasks, each of which finishes its part.
-func (t *tier) productLoop(m, n, k int, a, b factor, c []float32, accumulate bool, e *epilogue) *loop {
+// productLoop is the loop of C[m,n] = A B over its tasks, each of which finishes its part. Rows of C are ldc apart.
+func (t *tier) productLoop(m, n, k int, a, b factor, c []float32, ldc int, accumulate bool, e *epilogue) *loop {
 	tm, tn := t.taskSize(m, n)
 	cols := blocks(n, tn)
 	return newLoop(blocks(m, tm)*cols, nsFLOP*2*float64(min(tm, m)*min(tn, n)*k), func(task int) {
 		i, j := task/cols*tm, task%cols*tn
-		t.productAt(i, min(i+tm, m), j, min(j+tn, n), k, a, b, c, n, accumulate, e)
-	})
-}
-
-// dotRows is the number of rows of x up to which x Wᵀ is computed by dot products: they read W where it lies, and packing it first would
-// cost more than multiplying. A row of the product does not depend on how many there are.
-const dotRows = 8
-
-// dotGroup is how many rows of W are multiplied by all rows of x before the next: they stay in the first cache.
-const dotGroup = 8
-
-// dotsLoop is the loop of y[m,n] = x[m,k] w[n,k]ᵀ over blocks of rows of w, each read once from memory, with an epilogue unless that is nil. dots
-// computes the sums of row i of x with rows of w from j on; it is not called where k is 0.
-func (t *tier) dotsLoop(m, n, k int, y []float32, e *epilogue, accumulate bool, dots func(i, j, rows int)) *loop {
-	per := max(8, min(64, blocks(n, 64)*8))
-	sums := e.sums(y)
-	return newLoop(blocks(n, per), nsFLOP*10*float64(m*per*k), func(task int) {
-		j := task * per
-		rows := min(per, n-j)
-		for at := j; k > 0 && at < j+rows; at += dotGroup {
-			for i := range m {
-				dots(i, at, min(dotGroup, j+rows-at))
-			}
-		}
-		for i := 0; k == 0 && !accumulate && i < m; i++ {
-			clear(sums[i*n+j:][:rows])
-		}
-		e.finish(t, y, 0, m, j, j+rows)
+		t.productAt(i, min(i+tm, m), j, min(j+tn, n), k, a, b, c, ldc, accumulate, e)
 	})
 }
 
 type matmulPlan struct {
-	m, n, k int
+	productPlan
 	dots    bool
-	a, b    operand
-	stripes *stripePlan // nil = tasks share what is packed
-	partial []float32   // of the epilogue
+	partial []float32 // of the epilogue
 }
 
 func planMatMul(c kernels.MatMul, a kernels.Args, s *scratch) (p matmulPlan, err error) {
 	p.m, p.n, p.k = c.Dims(a.In)
-	p.dots = c.TransB && p.m <= dotRows && (!c.TransA || p.m == 1)
-	if !p.dots {
-		t := s.tier
-		p.a, p.b = operand{n: p.m, k: p.k, byStep: c.TransA, w: t.rows}, operand{n: p.n, k: p.k, byStep: !c.TransB, w: t.cols}
-		paysA, paysB := t.paysA(p.m, p.n, p.k, c.TransA), t.paysB(p.m, p.n, p.k, !c.TransB)
-		ofA := paysA && p.m > p.n
-		ofB := paysB && p.m <= p.n
-		if (ofA || ofB) && p.k > 0 {
-			p.stripes = planStripes(p.m, p.n, p.k, ofA, false, s)
+	if p.dots = c.TransB && p.m <= dotRows && (!c.TransA || p.m == 1); !p.dots {
+		lda, ldb := p.k, p.n
+		if c.TransA {
+			lda = p.m
 		}
-		p.a, p.b = p.a.copy(paysA && !ofA, s), p.b.copy(paysB && !ofB, s)
+		if c.TransB {
+			ldb = p.k
+		}
+		p.productPlan = planProduct(s.tier.operandA(p.m, p.k, lda, c.TransA), s.tier.operandB(p.n, p.k, ldb, !c.TransB), p.n, s)
 	}
 	if c.Bias && c.Accumulate && (p.dots || p.k == 0 || p.k > blockK) { // tiles of one block hold their sums themselves
 		p.partial = s.f32(p.m * p.n)
@@ -212,30 +182,7 @@ func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kern
 		if accumulate {
 			add = 1
 		}
-		return b.run1(t.dotsLoop(p.m, p.n, p.k, y, e, accumulate, func(i, j, rows int) { t.dots(&sums[i*p.n+j], &x[i*p.k], &w[j*p.k], p.k, p.k, rows, add) }))
+		return b.run1(b.dotsLoop(dotsWork{p.m, p.n, p.k, 4 * p.k, y, e, accumulate, func(i, j, rows int) { t.dots(&sums[i*p.n+j], &x[i*p.k], &w[j*p.k], p.k, p.k, rows, add) }}))
 	}
-	fa, packA := p.a.ready(t, x, true)
-	fb, packB := p.b.ready(t, w, false)
-	multiply := p.loop(t, fa, fb, x, w, y, accumulate, e)
-	return func() error {
-		if packA != nil {
-			b.pool.run(packA)
-		}
-		if packB != nil {
-			b.pool.run(packB)
-		}
-		b.pool.run(multiply)
-		return nil
-	}
-}
-
-// loop is the product itself.
-func (p *matmulPlan) loop(t *tier, a, b factor, x, w, y []float32, accumulate bool, e *epilogue) *loop {
-	switch {
-	case p.stripes == nil:
-		return t.productLoop(p.m, p.n, p.k, a, b, y, accumulate, e)
-	case p.stripes.ofA:
-		return p.stripes.loop(t, factor{}, b, y, e, accumulate, p.a.packStripe(t, x))
-	}
-	return p.stripes.loop(t, a, factor{}, y, e, accumulate, p.b.packStripe(t, w))
+	return b.runAll(p.loops(t, x, w, y, accumulate, e))
 }

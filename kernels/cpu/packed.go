@@ -126,8 +126,9 @@ type packedPlan struct {
 func planPackedMatMul(c kernels.PackedMatMul, a kernels.Args, s *scratch) (p packedPlan, err error) {
 	p.m, p.n, p.k = c.Dims(a.In)
 	if p.dots = p.m <= dotRows || p.k == 0; !p.dots {
-		p.a = planA(p.m, p.n, p.k, false, s)
-		p.stripes = planStripes(p.m, p.n, p.k, false, true, s)
+		a := s.tier.operandA(p.m, p.k, p.k, false)
+		p.a = a.copy(s.tier.paysA(a, p.n), s)
+		p.stripes = planStripes(p.m, p.n, p.k, p.n, false, true, s)
 	}
 	return p, nil
 }
@@ -147,10 +148,10 @@ func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p pack
 		}
 	}
 	if p.dots {
-		return b.run1(t.dotsLoop(p.m, p.n, p.k, y, e, false, func(i, j, rows int) { t.dotsPacked(&w, &y[i*p.n+j], &x[i*p.k], j, rows) }))
+		return b.run1(b.dotsLoop(dotsWork{p.m, p.n, p.k, 4*w.ldw + 4*w.lds, y, e, false, func(i, j, rows int) { t.dotsPacked(&w, &y[i*p.n+j], &x[i*p.k], j, rows) }}))
 	}
 	fa, packA := p.a.ready(t, x, true)
-	multiply := p.stripes.loop(t, fa, factor{}, y, e, false, func(f factor, wide []float32, from, to, at, depth int) {
+	multiply := p.stripes.loops(t, fa, factor{}, y, e, false, stripeSource{pack: func(f factor, wide []float32, from, to, at, depth int) {
 		for j := from; j < to; j += t.cols {
 			n := min(t.cols, to-j)
 			t.widenRows(&w, wide, j, n, at, depth)
@@ -158,12 +159,9 @@ func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p pack
 			panel.x = f.x[(j-from)/t.cols*f.panel:]
 			t.packTurned(panel, wide, depth, n, depth, 0, 1)
 		}
-	})
-	return func() error {
-		if packA != nil {
-			b.pool.run(packA)
-		}
-		b.pool.run(multiply)
-		return nil
+	}})
+	if packA != nil {
+		multiply = append([]*loop{packA}, multiply...)
 	}
+	return b.runAll(multiply)
 }

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func dotsHalves512(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·dotsHalves512(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -15,54 +15,101 @@ TEXT ·dotsHalves512(SB), NOSPLIT, $0-64
 	MOVQ n+56(FP), DI
 	LEAQ (BX)(BX*2), R8
 
+one:
+	CMPQ   DI, $0x01
+	JL     done
+	VPXORD Z1, Z1, Z1
+	MOVQ   CX, R8
+	MOVQ   SI, R9
+	MOVQ   DX, R10
+
+oneLoop:
+	VMOVUPS       (R8), Z0
+	VPMOVZXWD     (R10), Z2
+	VPSLLD        $0x10, Z2, Z2
+	VFMADD231PS   Z2, Z0, Z1
+	VMOVUPS       64(R8), Z0
+	VPMOVZXWD     32(R10), Z2
+	VPSLLD        $0x10, Z2, Z2
+	VFMADD231PS   Z2, Z0, Z1
+	ADDQ          $0x80, R8
+	ADDQ          $0x40, R10
+	SUBQ          $0x20, R9
+	JNZ           oneLoop
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0x4e, X1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0xb1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSS        X1, (AX)
+	ADDQ          $0x04, AX
+	LEAQ          (DX)(BX*1), DX
+	SUBQ          $0x01, DI
+	JMP           one
+
+done:
+	VZEROUPPER
+	RET
+
+// func dotsBytes512(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
+// Requires: AVX, AVX512BW, AVX512F, MMX+
+TEXT ·dotsBytes512(SB), NOSPLIT, $0-64
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ w+16(FP), DX
+	MOVQ ldw+24(FP), BX
+	MOVQ k+48(FP), SI
+	MOVQ n+56(FP), DI
+	LEAQ (BX)(BX*2), R8
+	MOVQ scales+32(FP), R8
+	MOVQ lds+40(FP), R9
+	SHLQ $0x01, R9
+	LEAQ (R9)(R9*2), R10
+
 many:
-	CMPQ   DI, $0x04
+	CMPQ   DI, $0x02
 	JL     one
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	MOVQ   CX, R9
-	MOVQ   SI, R10
-	MOVQ   DX, R11
-	LEAQ   (R11)(BX*4), R12
-	LEAQ   (R12)(BX*4), R12
+	MOVQ   CX, R10
+	MOVQ   SI, R11
+	MOVQ   DX, R12
+	MOVQ   R8, R13
+	LEAQ   (DX)(BX*2), R14
+	LEAQ   (R14)(BX*2), R14
 
 manyLoop:
-	PREFETCHT1    (R12)
-	PREFETCHT1    (R12)(BX*1)
-	PREFETCHT1    (R12)(BX*2)
-	PREFETCHT1    (R12)(R8*1)
-	VMOVUPS       (R9), Z0
-	VPMOVZXWD     (R11), Z5
-	VPSLLD        $0x10, Z5, Z5
+	PREFETCHT0    (R14)
+	ADDQ          $0x00000040, R14
+	VPBROADCASTW  (R13), Z3
+	VPSLLD        $0x10, Z3, Z3
+	VPBROADCASTW  (R13)(R9*1), Z4
+	VPSLLD        $0x10, Z4, Z4
+	VMOVUPS       (R10), Z0
+	VPMOVSXBD     (R12), Z5
+	VCVTDQ2PS     Z5, Z5
+	VMULPS        Z3, Z5, Z5
 	VFMADD231PS   Z5, Z0, Z1
-	VPMOVZXWD     (R11)(BX*1), Z5
-	VPSLLD        $0x10, Z5, Z5
+	VPMOVSXBD     (R12)(BX*1), Z5
+	VCVTDQ2PS     Z5, Z5
+	VMULPS        Z4, Z5, Z5
 	VFMADD231PS   Z5, Z0, Z2
-	VPMOVZXWD     (R11)(BX*2), Z5
-	VPSLLD        $0x10, Z5, Z5
-	VFMADD231PS   Z5, Z0, Z3
-	VPMOVZXWD     (R11)(R8*1), Z5
-	VPSLLD        $0x10, Z5, Z5
-	VFMADD231PS   Z5, Z0, Z4
-	VMOVUPS       64(R9), Z0
-	VPMOVZXWD     32(R11), Z5
-	VPSLLD        $0x10, Z5, Z5
+	VMOVUPS       64(R10), Z0
+	VPMOVSXBD     16(R12), Z5
+	VCVTDQ2PS     Z5, Z5
+	VMULPS        Z3, Z5, Z5
 	VFMADD231PS   Z5, Z0, Z1
-	VPMOVZXWD     32(R11)(BX*1), Z5
-	VPSLLD        $0x10, Z5, Z5
-	VFMADD231PS   Z5, Z0, Z2
-	VPMOVZXWD     32(R11)(BX*2), Z5
-	VPSLLD        $0x10, Z5, Z5
-	VFMADD231PS   Z5, Z0, Z3
-	VPMOVZXWD     32(R11)(R8*1), Z5
-	VPSLLD        $0x10, Z5, Z5
-	VFMADD231PS   Z5, Z0, Z4
-	ADDQ          $0x80, R9
-	ADDQ          $0x40, R11
-	ADDQ          $0x40, R12
-	SUBQ          $0x20, R10
+	VPMOVSXBD     16(R12)(BX*1), Z3
+	VCVTDQ2PS     Z3, Z3
+	VMULPS        Z4, Z3, Z3
+	VFMADD231PS   Z3, Z0, Z2
+	ADDQ          $0x80, R10
+	ADDQ          $0x20, R12
+	ADDQ          $0x02, R13
+	SUBQ          $0x20, R11
 	JNZ           manyLoop
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPS        Y0, Y1, Y1
@@ -80,51 +127,40 @@ manyLoop:
 	VADDPS        X0, X2, X2
 	VPERMILPS     $0xb1, X2, X0
 	VADDPS        X0, X2, X2
-	VEXTRACTF64X4 $0x01, Z3, Y0
-	VADDPS        Y0, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X0
-	VADDPS        X0, X3, X3
-	VPERMILPS     $0x4e, X3, X0
-	VADDPS        X0, X3, X3
-	VPERMILPS     $0xb1, X3, X0
-	VADDPS        X0, X3, X3
-	VEXTRACTF64X4 $0x01, Z4, Y0
-	VADDPS        Y0, Y4, Y4
-	VEXTRACTF128  $0x01, Y4, X0
-	VADDPS        X0, X4, X4
-	VPERMILPS     $0x4e, X4, X0
-	VADDPS        X0, X4, X4
-	VPERMILPS     $0xb1, X4, X0
-	VADDPS        X0, X4, X4
 	VMOVSS        X1, (AX)
 	VMOVSS        X2, 4(AX)
-	VMOVSS        X3, 8(AX)
-	VMOVSS        X4, 12(AX)
-	ADDQ          $0x10, AX
-	LEAQ          (DX)(BX*4), DX
-	SUBQ          $0x04, DI
+	ADDQ          $0x08, AX
+	LEAQ          (DX)(BX*2), DX
+	LEAQ          (R8)(R9*2), R8
+	SUBQ          $0x02, DI
 	JMP           many
 
 one:
 	CMPQ   DI, $0x01
 	JL     done
 	VPXORD Z6, Z6, Z6
-	MOVQ   CX, R8
-	MOVQ   SI, R9
-	MOVQ   DX, R10
+	MOVQ   CX, R10
+	MOVQ   SI, R11
+	MOVQ   DX, R12
+	MOVQ   R8, R13
 
 oneLoop:
-	VMOVUPS       (R8), Z0
-	VPMOVZXWD     (R10), Z1
+	VPBROADCASTW  (R13), Z1
 	VPSLLD        $0x10, Z1, Z1
-	VFMADD231PS   Z1, Z0, Z6
-	VMOVUPS       64(R8), Z0
-	VPMOVZXWD     32(R10), Z1
-	VPSLLD        $0x10, Z1, Z1
-	VFMADD231PS   Z1, Z0, Z6
-	ADDQ          $0x80, R8
-	ADDQ          $0x40, R10
-	SUBQ          $0x20, R9
+	VMOVUPS       (R10), Z0
+	VPMOVSXBD     (R12), Z2
+	VCVTDQ2PS     Z2, Z2
+	VMULPS        Z1, Z2, Z2
+	VFMADD231PS   Z2, Z0, Z6
+	VMOVUPS       64(R10), Z0
+	VPMOVSXBD     16(R12), Z2
+	VCVTDQ2PS     Z2, Z2
+	VMULPS        Z1, Z2, Z2
+	VFMADD231PS   Z2, Z0, Z6
+	ADDQ          $0x80, R10
+	ADDQ          $0x20, R12
+	ADDQ          $0x02, R13
+	SUBQ          $0x20, R11
 	JNZ           oneLoop
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPS        Y0, Y6, Y6
@@ -137,176 +173,7 @@ oneLoop:
 	VMOVSS        X6, (AX)
 	ADDQ          $0x04, AX
 	LEAQ          (DX)(BX*1), DX
-	SUBQ          $0x01, DI
-	JMP           one
-
-done:
-	VZEROUPPER
-	RET
-
-// func dotsBytes512(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX512BW, AVX512F, MMX+
-TEXT ·dotsBytes512(SB), NOSPLIT, $8-64
-	MOVQ y+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ w+16(FP), DX
-	MOVQ ldw+24(FP), BX
-	MOVQ k+48(FP), SI
-	MOVQ n+56(FP), DI
-	LEAQ (BX)(BX*2), R8
-	MOVQ scales+32(FP), R9
-	MOVQ lds+40(FP), R10
-	SHLQ $0x01, R10
-	LEAQ (R10)(R10*2), R11
-
-many:
-	CMPQ   DI, $0x04
-	JL     one
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	MOVQ   CX, R12
-	MOVQ   SI, R13
-	MOVQ   DX, R14
-	MOVQ   R9, R15
-	LEAQ   (R14)(BX*4), BP
-	LEAQ   (BP)(BX*4), BP
-
-manyLoop:
-	PREFETCHT1    (BP)
-	PREFETCHT1    (BP)(BX*1)
-	PREFETCHT1    (BP)(BX*2)
-	PREFETCHT1    (BP)(R8*1)
-	VPBROADCASTW  (R15), Z5
-	VPSLLD        $0x10, Z5, Z5
-	VPBROADCASTW  (R15)(R10*1), Z6
-	VPSLLD        $0x10, Z6, Z6
-	VPBROADCASTW  (R15)(R10*2), Z7
-	VPSLLD        $0x10, Z7, Z7
-	VPBROADCASTW  (R15)(R11*1), Z8
-	VPSLLD        $0x10, Z8, Z8
-	VMOVUPS       (R12), Z0
-	VPMOVSXBD     (R14), Z9
-	VCVTDQ2PS     Z9, Z9
-	VMULPS        Z5, Z9, Z9
-	VFMADD231PS   Z9, Z0, Z1
-	VPMOVSXBD     (R14)(BX*1), Z9
-	VCVTDQ2PS     Z9, Z9
-	VMULPS        Z6, Z9, Z9
-	VFMADD231PS   Z9, Z0, Z2
-	VPMOVSXBD     (R14)(BX*2), Z9
-	VCVTDQ2PS     Z9, Z9
-	VMULPS        Z7, Z9, Z9
-	VFMADD231PS   Z9, Z0, Z3
-	VPMOVSXBD     (R14)(R8*1), Z9
-	VCVTDQ2PS     Z9, Z9
-	VMULPS        Z8, Z9, Z9
-	VFMADD231PS   Z9, Z0, Z4
-	VMOVUPS       64(R12), Z0
-	VPMOVSXBD     16(R14), Z9
-	VCVTDQ2PS     Z9, Z9
-	VMULPS        Z5, Z9, Z9
-	VFMADD231PS   Z9, Z0, Z1
-	VPMOVSXBD     16(R14)(BX*1), Z5
-	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z6, Z5, Z5
-	VFMADD231PS   Z5, Z0, Z2
-	VPMOVSXBD     16(R14)(BX*2), Z5
-	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z7, Z5, Z5
-	VFMADD231PS   Z5, Z0, Z3
-	VPMOVSXBD     16(R14)(R8*1), Z5
-	VCVTDQ2PS     Z5, Z5
-	VMULPS        Z8, Z5, Z5
-	VFMADD231PS   Z5, Z0, Z4
-	ADDQ          $0x80, R12
-	ADDQ          $0x20, R14
-	ADDQ          $0x20, BP
-	ADDQ          $0x02, R15
-	SUBQ          $0x20, R13
-	JNZ           manyLoop
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VADDPS        Y0, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0x4e, X1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0xb1, X1, X0
-	VADDPS        X0, X1, X1
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPS        Y0, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPS        X0, X2, X2
-	VPERMILPS     $0x4e, X2, X0
-	VADDPS        X0, X2, X2
-	VPERMILPS     $0xb1, X2, X0
-	VADDPS        X0, X2, X2
-	VEXTRACTF64X4 $0x01, Z3, Y0
-	VADDPS        Y0, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X0
-	VADDPS        X0, X3, X3
-	VPERMILPS     $0x4e, X3, X0
-	VADDPS        X0, X3, X3
-	VPERMILPS     $0xb1, X3, X0
-	VADDPS        X0, X3, X3
-	VEXTRACTF64X4 $0x01, Z4, Y0
-	VADDPS        Y0, Y4, Y4
-	VEXTRACTF128  $0x01, Y4, X0
-	VADDPS        X0, X4, X4
-	VPERMILPS     $0x4e, X4, X0
-	VADDPS        X0, X4, X4
-	VPERMILPS     $0xb1, X4, X0
-	VADDPS        X0, X4, X4
-	VMOVSS        X1, (AX)
-	VMOVSS        X2, 4(AX)
-	VMOVSS        X3, 8(AX)
-	VMOVSS        X4, 12(AX)
-	ADDQ          $0x10, AX
-	LEAQ          (DX)(BX*4), DX
-	LEAQ          (R9)(R10*4), R9
-	SUBQ          $0x04, DI
-	JMP           many
-
-one:
-	CMPQ   DI, $0x01
-	JL     done
-	VPXORD Z10, Z10, Z10
-	MOVQ   CX, R8
-	MOVQ   SI, R11
-	MOVQ   DX, R12
-	MOVQ   R9, R13
-
-oneLoop:
-	VPBROADCASTW  (R13), Z1
-	VPSLLD        $0x10, Z1, Z1
-	VMOVUPS       (R8), Z0
-	VPMOVSXBD     (R12), Z2
-	VCVTDQ2PS     Z2, Z2
-	VMULPS        Z1, Z2, Z2
-	VFMADD231PS   Z2, Z0, Z10
-	VMOVUPS       64(R8), Z0
-	VPMOVSXBD     16(R12), Z2
-	VCVTDQ2PS     Z2, Z2
-	VMULPS        Z1, Z2, Z2
-	VFMADD231PS   Z2, Z0, Z10
-	ADDQ          $0x80, R8
-	ADDQ          $0x20, R12
-	ADDQ          $0x02, R13
-	SUBQ          $0x20, R11
-	JNZ           oneLoop
-	VEXTRACTF64X4 $0x01, Z10, Y0
-	VADDPS        Y0, Y10, Y10
-	VEXTRACTF128  $0x01, Y10, X0
-	VADDPS        X0, X10, X10
-	VPERMILPS     $0x4e, X10, X0
-	VADDPS        X0, X10, X10
-	VPERMILPS     $0xb1, X10, X0
-	VADDPS        X0, X10, X10
-	VMOVSS        X10, (AX)
-	ADDQ          $0x04, AX
-	LEAQ          (DX)(BX*1), DX
-	LEAQ          (R9)(R10*1), R9
+	LEAQ          (R8)(R9*1), R8
 	SUBQ          $0x01, DI
 	JMP           one
 
@@ -342,7 +209,7 @@ loop:
 	RET
 
 // func dotsHalves256(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, AVX2, FMA3
 TEXT ·dotsHalves256(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -351,122 +218,6 @@ TEXT ·dotsHalves256(SB), NOSPLIT, $0-64
 	MOVQ k+48(FP), SI
 	MOVQ n+56(FP), DI
 	LEAQ (BX)(BX*2), R8
-
-many:
-	CMPQ   DI, $0x04
-	JL     one
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	MOVQ   CX, R9
-	MOVQ   SI, R10
-	MOVQ   DX, R11
-	LEAQ   (R11)(BX*4), R12
-	LEAQ   (R12)(BX*4), R12
-
-manyLoop:
-	PREFETCHT1   (R12)
-	PREFETCHT1   (R12)(BX*1)
-	PREFETCHT1   (R12)(BX*2)
-	PREFETCHT1   (R12)(R8*1)
-	VMOVUPS      (R9), Y0
-	VPMOVZXWD    (R11), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y1
-	VPMOVZXWD    (R11)(BX*1), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y3
-	VPMOVZXWD    (R11)(BX*2), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y5
-	VPMOVZXWD    (R11)(R8*1), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y7
-	VMOVUPS      32(R9), Y0
-	VPMOVZXWD    16(R11), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y2
-	VPMOVZXWD    16(R11)(BX*1), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y4
-	VPMOVZXWD    16(R11)(BX*2), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y6
-	VPMOVZXWD    16(R11)(R8*1), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y8
-	VMOVUPS      64(R9), Y0
-	VPMOVZXWD    32(R11), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y1
-	VPMOVZXWD    32(R11)(BX*1), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y3
-	VPMOVZXWD    32(R11)(BX*2), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y5
-	VPMOVZXWD    32(R11)(R8*1), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y7
-	VMOVUPS      96(R9), Y0
-	VPMOVZXWD    48(R11), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y2
-	VPMOVZXWD    48(R11)(BX*1), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y4
-	VPMOVZXWD    48(R11)(BX*2), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y6
-	VPMOVZXWD    48(R11)(R8*1), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y8
-	ADDQ         $0x80, R9
-	ADDQ         $0x40, R11
-	ADDQ         $0x40, R12
-	SUBQ         $0x20, R10
-	JNZ          manyLoop
-	VADDPS       Y2, Y1, Y1
-	VEXTRACTF128 $0x01, Y1, X0
-	VADDPS       X0, X1, X1
-	VPERMILPS    $0x4e, X1, X0
-	VADDPS       X0, X1, X1
-	VPERMILPS    $0xb1, X1, X0
-	VADDPS       X0, X1, X1
-	VADDPS       Y4, Y3, Y3
-	VEXTRACTF128 $0x01, Y3, X0
-	VADDPS       X0, X3, X3
-	VPERMILPS    $0x4e, X3, X0
-	VADDPS       X0, X3, X3
-	VPERMILPS    $0xb1, X3, X0
-	VADDPS       X0, X3, X3
-	VADDPS       Y6, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X0
-	VADDPS       X0, X5, X5
-	VPERMILPS    $0x4e, X5, X0
-	VADDPS       X0, X5, X5
-	VPERMILPS    $0xb1, X5, X0
-	VADDPS       X0, X5, X5
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $0x4e, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $0xb1, X7, X0
-	VADDPS       X0, X7, X7
-	VMOVSS       X1, (AX)
-	VMOVSS       X3, 4(AX)
-	VMOVSS       X5, 8(AX)
-	VMOVSS       X7, 12(AX)
-	ADDQ         $0x10, AX
-	LEAQ         (DX)(BX*4), DX
-	SUBQ         $0x04, DI
-	JMP          many
 
 one:
 	CMPQ   DI, $0x01
@@ -517,7 +268,7 @@ done:
 
 // func dotsBytes256(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dotsBytes256(SB), NOSPLIT, $8-64
+TEXT ·dotsBytes256(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ w+16(FP), DX
@@ -525,115 +276,72 @@ TEXT ·dotsBytes256(SB), NOSPLIT, $8-64
 	MOVQ k+48(FP), SI
 	MOVQ n+56(FP), DI
 	LEAQ (BX)(BX*2), R8
-	MOVQ scales+32(FP), R9
-	MOVQ lds+40(FP), R10
-	SHLQ $0x01, R10
-	LEAQ (R10)(R10*2), R11
+	MOVQ scales+32(FP), R8
+	MOVQ lds+40(FP), R9
+	SHLQ $0x01, R9
+	LEAQ (R9)(R9*2), R10
 
 many:
-	CMPQ   DI, $0x04
+	CMPQ   DI, $0x02
 	JL     one
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	MOVQ   CX, R12
-	MOVQ   SI, R13
-	MOVQ   DX, R14
-	MOVQ   R9, R15
-	LEAQ   (R14)(BX*4), BP
-	LEAQ   (BP)(BX*4), BP
+	MOVQ   CX, R10
+	MOVQ   SI, R11
+	MOVQ   DX, R12
+	MOVQ   R8, R13
+	LEAQ   (DX)(BX*2), R14
+	LEAQ   (R14)(BX*2), R14
 
 manyLoop:
-	PREFETCHT1   (BP)
-	PREFETCHT1   (BP)(BX*1)
-	PREFETCHT1   (BP)(BX*2)
-	PREFETCHT1   (BP)(R8*1)
-	VPBROADCASTW (R15), Y9
-	VPSLLD       $0x10, Y9, Y9
-	VPBROADCASTW (R15)(R10*1), Y10
-	VPSLLD       $0x10, Y10, Y10
-	VPBROADCASTW (R15)(R10*2), Y11
-	VPSLLD       $0x10, Y11, Y11
-	VPBROADCASTW (R15)(R11*1), Y12
-	VPSLLD       $0x10, Y12, Y12
-	VMOVUPS      (R12), Y0
-	VPMOVSXBD    (R14), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y9, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y1
-	VPMOVSXBD    (R14)(BX*1), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y10, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y3
-	VPMOVSXBD    (R14)(BX*2), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y11, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y5
-	VPMOVSXBD    (R14)(R8*1), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y12, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y7
-	VMOVUPS      32(R12), Y0
-	VPMOVSXBD    8(R14), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y9, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y2
-	VPMOVSXBD    8(R14)(BX*1), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y10, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y4
-	VPMOVSXBD    8(R14)(BX*2), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y11, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y6
-	VPMOVSXBD    8(R14)(R8*1), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y12, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y8
-	VMOVUPS      64(R12), Y0
-	VPMOVSXBD    16(R14), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y9, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y1
-	VPMOVSXBD    16(R14)(BX*1), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y10, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y3
-	VPMOVSXBD    16(R14)(BX*2), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y11, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y5
-	VPMOVSXBD    16(R14)(R8*1), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y12, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y7
-	VMOVUPS      96(R12), Y0
-	VPMOVSXBD    24(R14), Y13
-	VCVTDQ2PS    Y13, Y13
-	VMULPS       Y9, Y13, Y13
-	VFMADD231PS  Y13, Y0, Y2
-	VPMOVSXBD    24(R14)(BX*1), Y9
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y10, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y4
-	VPMOVSXBD    24(R14)(BX*2), Y9
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y11, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y6
-	VPMOVSXBD    24(R14)(R8*1), Y9
-	VCVTDQ2PS    Y9, Y9
-	VMULPS       Y12, Y9, Y9
-	VFMADD231PS  Y9, Y0, Y8
-	ADDQ         $0x80, R12
-	ADDQ         $0x20, R14
-	ADDQ         $0x20, BP
-	ADDQ         $0x02, R15
-	SUBQ         $0x20, R13
+	PREFETCHT0   (R14)
+	ADDQ         $0x00000040, R14
+	VPBROADCASTW (R13), Y5
+	VPSLLD       $0x10, Y5, Y5
+	VPBROADCASTW (R13)(R9*1), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VMOVUPS      (R10), Y0
+	VPMOVSXBD    (R12), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y0, Y1
+	VPMOVSXBD    (R12)(BX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y7, Y0, Y3
+	VMOVUPS      32(R10), Y0
+	VPMOVSXBD    8(R12), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y0, Y2
+	VPMOVSXBD    8(R12)(BX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y7, Y0, Y4
+	VMOVUPS      64(R10), Y0
+	VPMOVSXBD    16(R12), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y0, Y1
+	VPMOVSXBD    16(R12)(BX*1), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y7, Y0, Y3
+	VMOVUPS      96(R10), Y0
+	VPMOVSXBD    24(R12), Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y0, Y2
+	VPMOVSXBD    24(R12)(BX*1), Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y6, Y5, Y5
+	VFMADD231PS  Y5, Y0, Y4
+	ADDQ         $0x80, R10
+	ADDQ         $0x20, R12
+	ADDQ         $0x02, R13
+	SUBQ         $0x20, R11
 	JNZ          manyLoop
 	VADDPS       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
@@ -649,28 +357,12 @@ manyLoop:
 	VADDPS       X0, X3, X3
 	VPERMILPS    $0xb1, X3, X0
 	VADDPS       X0, X3, X3
-	VADDPS       Y6, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X0
-	VADDPS       X0, X5, X5
-	VPERMILPS    $0x4e, X5, X0
-	VADDPS       X0, X5, X5
-	VPERMILPS    $0xb1, X5, X0
-	VADDPS       X0, X5, X5
-	VADDPS       Y8, Y7, Y7
-	VEXTRACTF128 $0x01, Y7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $0x4e, X7, X0
-	VADDPS       X0, X7, X7
-	VPERMILPS    $0xb1, X7, X0
-	VADDPS       X0, X7, X7
 	VMOVSS       X1, (AX)
 	VMOVSS       X3, 4(AX)
-	VMOVSS       X5, 8(AX)
-	VMOVSS       X7, 12(AX)
-	ADDQ         $0x10, AX
-	LEAQ         (DX)(BX*4), DX
-	LEAQ         (R9)(R10*4), R9
-	SUBQ         $0x04, DI
+	ADDQ         $0x08, AX
+	LEAQ         (DX)(BX*2), DX
+	LEAQ         (R8)(R9*2), R8
+	SUBQ         $0x02, DI
 	JMP          many
 
 one:
@@ -678,35 +370,35 @@ one:
 	JL     done
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
-	MOVQ   CX, R8
+	MOVQ   CX, R10
 	MOVQ   SI, R11
 	MOVQ   DX, R12
-	MOVQ   R9, R13
+	MOVQ   R8, R13
 
 oneLoop:
 	VPBROADCASTW (R13), Y3
 	VPSLLD       $0x10, Y3, Y3
-	VMOVUPS      (R8), Y0
+	VMOVUPS      (R10), Y0
 	VPMOVSXBD    (R12), Y4
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VFMADD231PS  Y4, Y0, Y1
-	VMOVUPS      32(R8), Y0
+	VMOVUPS      32(R10), Y0
 	VPMOVSXBD    8(R12), Y4
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VFMADD231PS  Y4, Y0, Y2
-	VMOVUPS      64(R8), Y0
+	VMOVUPS      64(R10), Y0
 	VPMOVSXBD    16(R12), Y4
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VFMADD231PS  Y4, Y0, Y1
-	VMOVUPS      96(R8), Y0
+	VMOVUPS      96(R10), Y0
 	VPMOVSXBD    24(R12), Y4
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y3, Y4, Y4
 	VFMADD231PS  Y4, Y0, Y2
-	ADDQ         $0x80, R8
+	ADDQ         $0x80, R10
 	ADDQ         $0x20, R12
 	ADDQ         $0x02, R13
 	SUBQ         $0x20, R11
@@ -721,7 +413,7 @@ oneLoop:
 	VMOVSS       X1, (AX)
 	ADDQ         $0x04, AX
 	LEAQ         (DX)(BX*1), DX
-	LEAQ         (R9)(R10*1), R9
+	LEAQ         (R8)(R9*1), R8
 	SUBQ         $0x01, DI
 	JMP          one
 

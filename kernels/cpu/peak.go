@@ -3,6 +3,8 @@ package cpu
 import (
 	"bytes"
 	"time"
+
+	"prenorm/kernels"
 )
 
 // What a machine reaches at most is taken from the fastest of several short runs: whatever else it does only slows one down.
@@ -28,21 +30,34 @@ func (b *Backend) PeakFLOPs() float64 {
 const probeBytes = 256 << 20
 
 // Bandwidth is the number of bytes a second that all workers together read from memory, and the number that they read and write when they copy.
-// It takes 512 MiB of memory for the time of the call, which is about a second.
+// It takes 512 MiB of memory for the time of the call, which is about a second; where there are none, both numbers are 0.
 func (b *Backend) Bandwidth() (read, copied float64) {
 	return b.bandwidth(probeBytes)
 }
 
 // bandwidth probes with two arrays of the given size.
 func (b *Backend) bandwidth(size int) (read, copied float64) {
-	x, y := make([]byte, size), make([]byte, size)
+	arena, err := kernels.NewHostArena(2 * size)
+	if err != nil { // no room for the probe: nothing is known
+		return 0, 0
+	}
+	defer func() { _ = arena.Free() }()
+	both := arena.View(0, kernels.I8, 2*size).Host
+	x, y := both[:size], both[size:]
 	tasks := 16 * b.workers()
 	part := func(of []byte, t int) []byte { return of[t*size/tasks : (t+1)*size/tasks] }
-	// Memory that was never written is one page of zeros to the system.
-	b.pool.run(newLoop(tasks, inlineNS, func(t int) { clear(part(x, t)); clear(part(y, t)) }))
+	// Memory that was never written is one page of zeros to the system, and some processors write zeros faster than anything else.
+	b.pool.run(newLoop(tasks, inlineNS, func(t int) { vary(part(x, t)); clear(part(y, t)) }))
 	read = float64(size) / b.fastest(tasks, func(t int) { bytes.IndexByte(part(x, t), 1) })
 	copied = 2 * float64(size) / b.fastest(tasks, func(t int) { copy(part(y, t), part(x, t)) })
 	return read, copied
+}
+
+// vary fills memory with bytes that differ from their neighbours and are never 1.
+func vary(x []byte) {
+	for i := range x {
+		x[i] = byte(i*167>>3) | 2
+	}
 }
 
 func (b *Backend) workers() int { return len(b.pool.helpers) + 1 }

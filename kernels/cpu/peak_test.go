@@ -42,7 +42,7 @@ func (b *Backend) tileFLOPs() float64 {
 	}
 	seconds := b.fastest(tasks, func(task int) {
 		for range runs {
-			t.inRows[t.rows](k, &x[0], k, &w[0], t.cols, &c[task][0], t.cols, t.cols, nil, nil, nil, 0)
+			t.inRows[t.rows](k, &x[0], k, &w[0], t.cols, &c[task][0], t.cols, t.cols, nil, nil, nil, 0, nil, 0, 0)
 		}
 	})
 	return float64(tasks) * runs * 2 * float64(t.rows*t.cols*k) / seconds

@@ -82,6 +82,13 @@ func (p *pool) run(l *loop) {
 	p.job.CompareAndSwap(l, nil) // or the pool would keep the loop's memory alive
 }
 
+// runAll runs loops one after the other.
+func (p *pool) runAll(all []*loop) {
+	for _, l := range all {
+		p.run(l)
+	}
+}
+
 func (p *pool) offer(l *loop) {
 	p.job.Store(l)
 	p.turn.Add(1)

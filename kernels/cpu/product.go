@@ -142,12 +142,12 @@ func (t *tier) productAt(i0, i1, j0, j1, k int, a, b factor, c []float32, ldc in
 		e.finish(t, c, i0, i1, j0, j1)
 	}
 	for p := 0; p*blockK < k; p++ {
-		t.productBlock(i0, i1, j0, j1, k, p, a, b, c, ldc, accumulate, e)
+		t.productBlock(i0, i1, j0, j1, k, p, a, b, c, ldc, accumulate, e, nil)
 	}
 }
 
-// productBlock is block p of K of productAt.
-func (t *tier) productBlock(i0, i1, j0, j1, k, p int, a, b factor, c []float32, ldc int, accumulate bool, e *epilogue) {
+// productBlock is block p of K of productAt. Between tiles it asks for memory ahead, unless that is nil.
+func (t *tier) productBlock(i0, i1, j0, j1, k, p int, a, b factor, c []float32, ldc int, accumulate bool, e *epilogue, next *ahead) {
 	sums, to := e.sums(c), e.sums(c)
 	depth, add, last := min(blockK, k-p*blockK), accumulate || p > 0, e != nil && (p+1)*blockK >= k
 	if last {
@@ -169,7 +169,8 @@ func (t *tier) productBlock(i0, i1, j0, j1, k, p int, a, b factor, c []float32, 
 				bias, residual = e.operands(i, j)
 				ldr = e.n
 			}
-			tile(depth, x, a.ld, &b.x[(j/t.cols-b.first)*b.panel+p*b.block], b.ld, &to[i*ldc+j], ldc, min(t.cols, j1-j), from, bias, residual, ldr)
+			soon, ldn, fetches := next.part()
+			tile(depth, x, a.ld, &b.x[(j/t.cols-b.first)*b.panel+p*b.block], b.ld, &to[i*ldc+j], ldc, min(t.cols, j1-j), from, bias, residual, ldr, soon, ldn, fetches)
 		}
 	}
 }

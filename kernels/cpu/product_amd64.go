@@ -7,182 +7,182 @@ package cpu
 // tile512Rows1 is a tile of 1 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns1 is a tile of 1 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows2 is a tile of 2 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns2 is a tile of 2 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows3 is a tile of 3 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns3 is a tile of 3 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows4 is a tile of 4 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns4 is a tile of 4 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows5 is a tile of 5 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns5 is a tile of 5 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows6 is a tile of 6 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns6 is a tile of 6 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows7 is a tile of 7 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns7 is a tile of 7 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows8 is a tile of 8 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns8 is a tile of 8 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows9 is a tile of 9 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns9 is a tile of 9 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows10 is a tile of 10 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns10 is a tile of 10 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows11 is a tile of 11 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns11 is a tile of 11 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Rows12 is a tile of 12 rows of a product, A in rows.
 //
 //go:noescape
-func tile512Rows12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Rows12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile512Columns12 is a tile of 12 rows of a product, A in columns.
 //
 //go:noescape
-func tile512Columns12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile512Columns12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Rows1 is a tile of 1 rows of a product, A in rows.
 //
 //go:noescape
-func tile256Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Columns1 is a tile of 1 rows of a product, A in columns.
 //
 //go:noescape
-func tile256Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Rows2 is a tile of 2 rows of a product, A in rows.
 //
 //go:noescape
-func tile256Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Columns2 is a tile of 2 rows of a product, A in columns.
 //
 //go:noescape
-func tile256Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Rows3 is a tile of 3 rows of a product, A in rows.
 //
 //go:noescape
-func tile256Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Columns3 is a tile of 3 rows of a product, A in columns.
 //
 //go:noescape
-func tile256Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Rows4 is a tile of 4 rows of a product, A in rows.
 //
 //go:noescape
-func tile256Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Columns4 is a tile of 4 rows of a product, A in columns.
 //
 //go:noescape
-func tile256Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Rows5 is a tile of 5 rows of a product, A in rows.
 //
 //go:noescape
-func tile256Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Columns5 is a tile of 5 rows of a product, A in columns.
 //
 //go:noescape
-func tile256Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Rows6 is a tile of 6 rows of a product, A in rows.
 //
 //go:noescape
-func tile256Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // tile256Columns6 is a tile of 6 rows of a product, A in columns.
 //
 //go:noescape
-func tile256Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
+func tile256Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
 
 // turn8 is dst[j, i] = src[i, j] for i < 8 and j < 8 blocks. Where rows is below 8, the last row is read again.
 //
@@ -215,6 +215,11 @@ func dots512(y *float32, x *float32, w *float32, ldw int, k int, n int, add int)
 //
 //go:noescape
 func dots256(y *float32, x *float32, w *float32, ldw int, k int, n int, add int)
+
+// fetch has the processor fetch the first n elements of rows of x, ld apart; it waits for none. rows is at least 1.
+//
+//go:noescape
+func fetch(x *float32, ld int, n int, rows int)
 
 // multiplyAdds512 does n times the multiply-adds of a step of the largest tile; n is at least 1.
 //

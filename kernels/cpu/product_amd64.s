@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tile512Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows1(SB), NOSPLIT, $0-96
+// func tile512Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows1(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -22,29 +22,75 @@ TEXT ·tile512Rows1(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
-	SHLQ   $0x02, BX
-	LEAQ   (DX)(BX*8), SI
-	LEAQ   (BX)(BX*2), DI
-	MOVQ   n+56(FP), R8
-	MOVQ   $-1, R9
-	BZHIQ  R8, R9, R9
-	KMOVW  R9, K1
-	MOVQ   $-1, R9
-	BZHIQ  R8, R9, R9
-	SHRQ   $0x10, R9
-	KMOVW  R9, K2
-	MOVQ   AX, R8
-	ANDQ   $0x03, R8
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    b+24(FP), DX
+	MOVQ    ldb+32(FP), BX
+	SHLQ    $0x02, BX
+	LEAQ    (DX)(BX*8), SI
+	LEAQ    (BX)(BX*2), DI
+	MOVQ    n+56(FP), R8
+	MOVQ    $-1, R9
+	BZHIQ   R8, R9, R9
+	KMOVW   R9, K1
+	MOVQ    $-1, R9
+	BZHIQ   R8, R9, R9
+	SHRQ    $0x10, R9
+	KMOVW   R9, K2
+	MOVQ    AX, R8
+	ANDQ    $0x03, R8
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R9
+	CMPQ    R9, AX
+	CMOVQGT AX, R9
+	SUBQ    R9, AX
+	TESTQ   R9, R9
+	JZ      plain
+	MOVQ    next+96(FP), R10
+	MOVQ    ldn+104(FP), R11
+	SHLQ    $0x02, R11
+
+fetching:
+	PREFETCHT1       (R10)
+	PREFETCHT1       64(R10)
+	ADDQ             R11, R10
+	PREFETCHT0       (SI)
+	PREFETCHT0       64(SI)
+	VMOVUPS.Z        (DX), K1, Z2
+	VMOVUPS.Z        64(DX), K2, Z3
+	VFMADD231PS.BCST (CX), Z2, Z0
+	VFMADD231PS.BCST (CX), Z3, Z1
+	PREFETCHT0       (SI)(BX*1)
+	PREFETCHT0       64(SI)(BX*1)
+	VMOVUPS.Z        (DX)(BX*1), K1, Z2
+	VMOVUPS.Z        64(DX)(BX*1), K2, Z3
+	VFMADD231PS.BCST 4(CX), Z2, Z0
+	VFMADD231PS.BCST 4(CX), Z3, Z1
+	PREFETCHT0       (SI)(BX*2)
+	PREFETCHT0       64(SI)(BX*2)
+	VMOVUPS.Z        (DX)(BX*2), K1, Z2
+	VMOVUPS.Z        64(DX)(BX*2), K2, Z3
+	VFMADD231PS.BCST 8(CX), Z2, Z0
+	VFMADD231PS.BCST 8(CX), Z3, Z1
+	PREFETCHT0       (SI)(DI*1)
+	PREFETCHT0       64(SI)(DI*1)
+	VMOVUPS.Z        (DX)(DI*1), K1, Z2
+	VMOVUPS.Z        64(DX)(DI*1), K2, Z3
+	VFMADD231PS.BCST 12(CX), Z2, Z0
+	VFMADD231PS.BCST 12(CX), Z3, Z1
+	ADDQ             $0x10, CX
+	LEAQ             (DX)(BX*4), DX
+	LEAQ             (SI)(BX*4), SI
+	DECQ             R9
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (SI)
@@ -133,9 +179,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns1(SB), NOSPLIT, $0-96
+// func tile512Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns1(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -151,30 +197,76 @@ TEXT ·tile512Columns1(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z2
+	VMOVUPS.Z        64(SI), K2, Z3
+	VFMADD231PS.BCST (CX), Z2, Z0
+	VFMADD231PS.BCST (CX), Z3, Z1
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z2
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z3
+	VFMADD231PS.BCST (CX)(DX*1), Z2, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z3, Z1
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z2
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z2, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z3, Z1
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z2
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z3
+	VFMADD231PS.BCST (CX)(BX*1), Z2, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z3, Z1
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -263,9 +355,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows2(SB), NOSPLIT, $0-96
+// func tile512Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows2(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -287,31 +379,85 @@ TEXT ·tile512Rows2(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+24(FP), BX
-	MOVQ   ldb+32(FP), SI
-	SHLQ   $0x02, SI
-	LEAQ   (BX)(SI*8), DI
-	LEAQ   (SI)(SI*2), R8
-	MOVQ   n+56(FP), R9
-	MOVQ   $-1, R10
-	BZHIQ  R9, R10, R10
-	KMOVW  R10, K1
-	MOVQ   $-1, R10
-	BZHIQ  R9, R10, R10
-	SHRQ   $0x10, R10
-	KMOVW  R10, K2
-	MOVQ   AX, R9
-	ANDQ   $0x03, R9
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    b+24(FP), BX
+	MOVQ    ldb+32(FP), SI
+	SHLQ    $0x02, SI
+	LEAQ    (BX)(SI*8), DI
+	LEAQ    (SI)(SI*2), R8
+	MOVQ    n+56(FP), R9
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	KMOVW   R10, K1
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	SHRQ    $0x10, R10
+	KMOVW   R10, K2
+	MOVQ    AX, R9
+	ANDQ    $0x03, R9
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R10
+	CMPQ    R10, AX
+	CMOVQGT AX, R10
+	SUBQ    R10, AX
+	TESTQ   R10, R10
+	JZ      plain
+	MOVQ    next+96(FP), R11
+	MOVQ    ldn+104(FP), R12
+	SHLQ    $0x02, R12
+
+fetching:
+	PREFETCHT1       (R11)
+	PREFETCHT1       64(R11)
+	ADDQ             R12, R11
+	PREFETCHT0       (DI)
+	PREFETCHT0       64(DI)
+	VMOVUPS.Z        (BX), K1, Z4
+	VMOVUPS.Z        64(BX), K2, Z5
+	VFMADD231PS.BCST (CX), Z4, Z0
+	VFMADD231PS.BCST (CX), Z5, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z4, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z5, Z3
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	VMOVUPS.Z        (BX)(SI*1), K1, Z4
+	VMOVUPS.Z        64(BX)(SI*1), K2, Z5
+	VFMADD231PS.BCST 4(CX), Z4, Z0
+	VFMADD231PS.BCST 4(CX), Z5, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z4, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z5, Z3
+	PREFETCHT0       (DI)(SI*2)
+	PREFETCHT0       64(DI)(SI*2)
+	VMOVUPS.Z        (BX)(SI*2), K1, Z4
+	VMOVUPS.Z        64(BX)(SI*2), K2, Z5
+	VFMADD231PS.BCST 8(CX), Z4, Z0
+	VFMADD231PS.BCST 8(CX), Z5, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z4, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z5, Z3
+	PREFETCHT0       (DI)(R8*1)
+	PREFETCHT0       64(DI)(R8*1)
+	VMOVUPS.Z        (BX)(R8*1), K1, Z4
+	VMOVUPS.Z        64(BX)(R8*1), K2, Z5
+	VFMADD231PS.BCST 12(CX), Z4, Z0
+	VFMADD231PS.BCST 12(CX), Z5, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z4, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z5, Z3
+	ADDQ             $0x10, CX
+	LEAQ             (BX)(SI*4), BX
+	LEAQ             (DI)(SI*4), DI
+	DECQ             R10
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (DI)
@@ -421,9 +567,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns2(SB), NOSPLIT, $0-96
+// func tile512Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns2(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -445,32 +591,86 @@ TEXT ·tile512Columns2(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z4
+	VMOVUPS.Z        64(SI), K2, Z5
+	VFMADD231PS.BCST (CX), Z4, Z0
+	VFMADD231PS.BCST (CX), Z5, Z1
+	VFMADD231PS.BCST 4(CX), Z4, Z2
+	VFMADD231PS.BCST 4(CX), Z5, Z3
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z4
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z5
+	VFMADD231PS.BCST (CX)(DX*1), Z4, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z5, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z4, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z5, Z3
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z4
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z5
+	VFMADD231PS.BCST (CX)(DX*2), Z4, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z5, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z4, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z5, Z3
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z4
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z4, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z5, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z4, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z5, Z3
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -580,9 +780,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows3(SB), NOSPLIT, $0-96
+// func tile512Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows3(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -610,33 +810,95 @@ TEXT ·tile512Rows3(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+24(FP), BX
-	MOVQ   ldb+32(FP), SI
-	SHLQ   $0x02, SI
-	LEAQ   (BX)(SI*8), DI
-	LEAQ   (SI)(SI*2), R8
-	MOVQ   n+56(FP), R9
-	MOVQ   $-1, R10
-	BZHIQ  R9, R10, R10
-	KMOVW  R10, K1
-	MOVQ   $-1, R10
-	BZHIQ  R9, R10, R10
-	SHRQ   $0x10, R10
-	KMOVW  R10, K2
-	MOVQ   AX, R9
-	ANDQ   $0x03, R9
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    b+24(FP), BX
+	MOVQ    ldb+32(FP), SI
+	SHLQ    $0x02, SI
+	LEAQ    (BX)(SI*8), DI
+	LEAQ    (SI)(SI*2), R8
+	MOVQ    n+56(FP), R9
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	KMOVW   R10, K1
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	SHRQ    $0x10, R10
+	KMOVW   R10, K2
+	MOVQ    AX, R9
+	ANDQ    $0x03, R9
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R10
+	CMPQ    R10, AX
+	CMOVQGT AX, R10
+	SUBQ    R10, AX
+	TESTQ   R10, R10
+	JZ      plain
+	MOVQ    next+96(FP), R11
+	MOVQ    ldn+104(FP), R12
+	SHLQ    $0x02, R12
+
+fetching:
+	PREFETCHT1       (R11)
+	PREFETCHT1       64(R11)
+	ADDQ             R12, R11
+	PREFETCHT0       (DI)
+	PREFETCHT0       64(DI)
+	VMOVUPS.Z        (BX), K1, Z6
+	VMOVUPS.Z        64(BX), K2, Z7
+	VFMADD231PS.BCST (CX), Z6, Z0
+	VFMADD231PS.BCST (CX), Z7, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z6, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z7, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z6, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z7, Z5
+	PREFETCHT0       (DI)(SI*1)
+	PREFETCHT0       64(DI)(SI*1)
+	VMOVUPS.Z        (BX)(SI*1), K1, Z6
+	VMOVUPS.Z        64(BX)(SI*1), K2, Z7
+	VFMADD231PS.BCST 4(CX), Z6, Z0
+	VFMADD231PS.BCST 4(CX), Z7, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z6, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z7, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z6, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z7, Z5
+	PREFETCHT0       (DI)(SI*2)
+	PREFETCHT0       64(DI)(SI*2)
+	VMOVUPS.Z        (BX)(SI*2), K1, Z6
+	VMOVUPS.Z        64(BX)(SI*2), K2, Z7
+	VFMADD231PS.BCST 8(CX), Z6, Z0
+	VFMADD231PS.BCST 8(CX), Z7, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z6, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z7, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z6, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z7, Z5
+	PREFETCHT0       (DI)(R8*1)
+	PREFETCHT0       64(DI)(R8*1)
+	VMOVUPS.Z        (BX)(R8*1), K1, Z6
+	VMOVUPS.Z        64(BX)(R8*1), K2, Z7
+	VFMADD231PS.BCST 12(CX), Z6, Z0
+	VFMADD231PS.BCST 12(CX), Z7, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z6, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z7, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z6, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z7, Z5
+	ADDQ             $0x10, CX
+	LEAQ             (BX)(SI*4), BX
+	LEAQ             (DI)(SI*4), DI
+	DECQ             R10
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (DI)
@@ -767,9 +1029,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns3(SB), NOSPLIT, $0-96
+// func tile512Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns3(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -797,34 +1059,96 @@ TEXT ·tile512Columns3(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z6
+	VMOVUPS.Z        64(SI), K2, Z7
+	VFMADD231PS.BCST (CX), Z6, Z0
+	VFMADD231PS.BCST (CX), Z7, Z1
+	VFMADD231PS.BCST 4(CX), Z6, Z2
+	VFMADD231PS.BCST 4(CX), Z7, Z3
+	VFMADD231PS.BCST 8(CX), Z6, Z4
+	VFMADD231PS.BCST 8(CX), Z7, Z5
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z6
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z7
+	VFMADD231PS.BCST (CX)(DX*1), Z6, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z7, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z6, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z7, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z6, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z7, Z5
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z6
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z7
+	VFMADD231PS.BCST (CX)(DX*2), Z6, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z7, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z6, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z7, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z6, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z7, Z5
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z6
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z7
+	VFMADD231PS.BCST (CX)(BX*1), Z6, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z7, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z6, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z7, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z6, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z7, Z5
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -955,9 +1279,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows4(SB), NOSPLIT, $0-96
+// func tile512Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows4(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -991,36 +1315,106 @@ TEXT ·tile512Rows4(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z8
+	VMOVUPS.Z        64(SI), K2, Z9
+	VFMADD231PS.BCST (CX), Z8, Z0
+	VFMADD231PS.BCST (CX), Z9, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z8, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z8, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z9, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z8, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z9, Z7
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z8
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z9
+	VFMADD231PS.BCST 4(CX), Z8, Z0
+	VFMADD231PS.BCST 4(CX), Z9, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z8, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z8, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z9, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z8, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z9, Z7
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z8
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z9
+	VFMADD231PS.BCST 8(CX), Z8, Z0
+	VFMADD231PS.BCST 8(CX), Z9, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z8, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z8, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z9, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z8, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z9, Z7
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z8
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z9
+	VFMADD231PS.BCST 12(CX), Z8, Z0
+	VFMADD231PS.BCST 12(CX), Z9, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z8, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z8, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z9, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z8, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z9, Z7
+	ADDQ             $0x10, CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -1172,9 +1566,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns4(SB), NOSPLIT, $0-96
+// func tile512Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns4(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1208,36 +1602,106 @@ TEXT ·tile512Columns4(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z8
+	VMOVUPS.Z        64(SI), K2, Z9
+	VFMADD231PS.BCST (CX), Z8, Z0
+	VFMADD231PS.BCST (CX), Z9, Z1
+	VFMADD231PS.BCST 4(CX), Z8, Z2
+	VFMADD231PS.BCST 4(CX), Z9, Z3
+	VFMADD231PS.BCST 8(CX), Z8, Z4
+	VFMADD231PS.BCST 8(CX), Z9, Z5
+	VFMADD231PS.BCST 12(CX), Z8, Z6
+	VFMADD231PS.BCST 12(CX), Z9, Z7
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z8
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z9
+	VFMADD231PS.BCST (CX)(DX*1), Z8, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z9, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z8, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z9, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z8, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z9, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z8, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z9, Z7
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z8
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z9
+	VFMADD231PS.BCST (CX)(DX*2), Z8, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z9, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z8, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z9, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z8, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z9, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z8, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z9, Z7
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z8
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z9
+	VFMADD231PS.BCST (CX)(BX*1), Z8, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z9, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z8, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z9, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z8, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z9, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z8, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z9, Z7
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -1389,9 +1853,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows5(SB), NOSPLIT, $0-96
+// func tile512Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows5(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1431,39 +1895,118 @@ TEXT ·tile512Rows5(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	MOVQ   b+24(FP), DI
-	MOVQ   ldb+32(FP), R8
-	SHLQ   $0x02, R8
-	LEAQ   (DI)(R8*8), R9
-	LEAQ   (R8)(R8*2), R10
-	MOVQ   n+56(FP), R11
-	MOVQ   $-1, R12
-	BZHIQ  R11, R12, R12
-	KMOVW  R12, K1
-	MOVQ   $-1, R12
-	BZHIQ  R11, R12, R12
-	SHRQ   $0x10, R12
-	KMOVW  R12, K2
-	MOVQ   AX, R11
-	ANDQ   $0x03, R11
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	MOVQ    b+24(FP), DI
+	MOVQ    ldb+32(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (DI)(R8*8), R9
+	LEAQ    (R8)(R8*2), R10
+	MOVQ    n+56(FP), R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	MOVQ    AX, R11
+	ANDQ    $0x03, R11
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R12
+	CMPQ    R12, AX
+	CMOVQGT AX, R12
+	SUBQ    R12, AX
+	TESTQ   R12, R12
+	JZ      plain
+	MOVQ    next+96(FP), R13
+	MOVQ    ldn+104(FP), R14
+	SHLQ    $0x02, R14
+
+fetching:
+	PREFETCHT1       (R13)
+	PREFETCHT1       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R9)
+	PREFETCHT0       64(R9)
+	VMOVUPS.Z        (DI), K1, Z10
+	VMOVUPS.Z        64(DI), K2, Z11
+	VFMADD231PS.BCST (CX), Z10, Z0
+	VFMADD231PS.BCST (CX), Z11, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z10, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z10, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z11, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z10, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z11, Z7
+	VFMADD231PS.BCST (SI), Z10, Z8
+	VFMADD231PS.BCST (SI), Z11, Z9
+	PREFETCHT0       (R9)(R8*1)
+	PREFETCHT0       64(R9)(R8*1)
+	VMOVUPS.Z        (DI)(R8*1), K1, Z10
+	VMOVUPS.Z        64(DI)(R8*1), K2, Z11
+	VFMADD231PS.BCST 4(CX), Z10, Z0
+	VFMADD231PS.BCST 4(CX), Z11, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z10, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z10, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z11, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z10, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z11, Z7
+	VFMADD231PS.BCST 4(SI), Z10, Z8
+	VFMADD231PS.BCST 4(SI), Z11, Z9
+	PREFETCHT0       (R9)(R8*2)
+	PREFETCHT0       64(R9)(R8*2)
+	VMOVUPS.Z        (DI)(R8*2), K1, Z10
+	VMOVUPS.Z        64(DI)(R8*2), K2, Z11
+	VFMADD231PS.BCST 8(CX), Z10, Z0
+	VFMADD231PS.BCST 8(CX), Z11, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z10, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z10, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z11, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z10, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z11, Z7
+	VFMADD231PS.BCST 8(SI), Z10, Z8
+	VFMADD231PS.BCST 8(SI), Z11, Z9
+	PREFETCHT0       (R9)(R10*1)
+	PREFETCHT0       64(R9)(R10*1)
+	VMOVUPS.Z        (DI)(R10*1), K1, Z10
+	VMOVUPS.Z        64(DI)(R10*1), K2, Z11
+	VFMADD231PS.BCST 12(CX), Z10, Z0
+	VFMADD231PS.BCST 12(CX), Z11, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z10, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z10, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z11, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z10, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z11, Z7
+	VFMADD231PS.BCST 12(SI), Z10, Z8
+	VFMADD231PS.BCST 12(SI), Z11, Z9
+	ADDQ             $0x10, CX
+	ADDQ             $0x10, SI
+	LEAQ             (DI)(R8*4), DI
+	LEAQ             (R9)(R8*4), R9
+	DECQ             R12
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R9)
@@ -1638,9 +2181,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns5(SB), NOSPLIT, $0-96
+// func tile512Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns5(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1680,38 +2223,116 @@ TEXT ·tile512Columns5(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z10
+	VMOVUPS.Z        64(SI), K2, Z11
+	VFMADD231PS.BCST (CX), Z10, Z0
+	VFMADD231PS.BCST (CX), Z11, Z1
+	VFMADD231PS.BCST 4(CX), Z10, Z2
+	VFMADD231PS.BCST 4(CX), Z11, Z3
+	VFMADD231PS.BCST 8(CX), Z10, Z4
+	VFMADD231PS.BCST 8(CX), Z11, Z5
+	VFMADD231PS.BCST 12(CX), Z10, Z6
+	VFMADD231PS.BCST 12(CX), Z11, Z7
+	VFMADD231PS.BCST 16(CX), Z10, Z8
+	VFMADD231PS.BCST 16(CX), Z11, Z9
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z10
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z11
+	VFMADD231PS.BCST (CX)(DX*1), Z10, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z11, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z10, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z11, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z10, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z11, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z10, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z11, Z7
+	VFMADD231PS.BCST 16(CX)(DX*1), Z10, Z8
+	VFMADD231PS.BCST 16(CX)(DX*1), Z11, Z9
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z10
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z11
+	VFMADD231PS.BCST (CX)(DX*2), Z10, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z11, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z10, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z11, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z10, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z11, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z10, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z11, Z7
+	VFMADD231PS.BCST 16(CX)(DX*2), Z10, Z8
+	VFMADD231PS.BCST 16(CX)(DX*2), Z11, Z9
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z10
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z11
+	VFMADD231PS.BCST (CX)(BX*1), Z10, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z11, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z10, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z11, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z10, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z11, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z10, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z11, Z7
+	VFMADD231PS.BCST 16(CX)(BX*1), Z10, Z8
+	VFMADD231PS.BCST 16(CX)(BX*1), Z11, Z9
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -1884,9 +2505,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows6(SB), NOSPLIT, $0-96
+// func tile512Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows6(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -1932,41 +2553,128 @@ TEXT ·tile512Rows6(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	MOVQ   b+24(FP), DI
-	MOVQ   ldb+32(FP), R8
-	SHLQ   $0x02, R8
-	LEAQ   (DI)(R8*8), R9
-	LEAQ   (R8)(R8*2), R10
-	MOVQ   n+56(FP), R11
-	MOVQ   $-1, R12
-	BZHIQ  R11, R12, R12
-	KMOVW  R12, K1
-	MOVQ   $-1, R12
-	BZHIQ  R11, R12, R12
-	SHRQ   $0x10, R12
-	KMOVW  R12, K2
-	MOVQ   AX, R11
-	ANDQ   $0x03, R11
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	MOVQ    b+24(FP), DI
+	MOVQ    ldb+32(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (DI)(R8*8), R9
+	LEAQ    (R8)(R8*2), R10
+	MOVQ    n+56(FP), R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	MOVQ    AX, R11
+	ANDQ    $0x03, R11
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R12
+	CMPQ    R12, AX
+	CMOVQGT AX, R12
+	SUBQ    R12, AX
+	TESTQ   R12, R12
+	JZ      plain
+	MOVQ    next+96(FP), R13
+	MOVQ    ldn+104(FP), R14
+	SHLQ    $0x02, R14
+
+fetching:
+	PREFETCHT1       (R13)
+	PREFETCHT1       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R9)
+	PREFETCHT0       64(R9)
+	VMOVUPS.Z        (DI), K1, Z12
+	VMOVUPS.Z        64(DI), K2, Z13
+	VFMADD231PS.BCST (CX), Z12, Z0
+	VFMADD231PS.BCST (CX), Z13, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z12, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z13, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z12, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z13, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z12, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z13, Z7
+	VFMADD231PS.BCST (SI), Z12, Z8
+	VFMADD231PS.BCST (SI), Z13, Z9
+	VFMADD231PS.BCST (SI)(DX*1), Z12, Z10
+	VFMADD231PS.BCST (SI)(DX*1), Z13, Z11
+	PREFETCHT0       (R9)(R8*1)
+	PREFETCHT0       64(R9)(R8*1)
+	VMOVUPS.Z        (DI)(R8*1), K1, Z12
+	VMOVUPS.Z        64(DI)(R8*1), K2, Z13
+	VFMADD231PS.BCST 4(CX), Z12, Z0
+	VFMADD231PS.BCST 4(CX), Z13, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z12, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z13, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z12, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z13, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z12, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z13, Z7
+	VFMADD231PS.BCST 4(SI), Z12, Z8
+	VFMADD231PS.BCST 4(SI), Z13, Z9
+	VFMADD231PS.BCST 4(SI)(DX*1), Z12, Z10
+	VFMADD231PS.BCST 4(SI)(DX*1), Z13, Z11
+	PREFETCHT0       (R9)(R8*2)
+	PREFETCHT0       64(R9)(R8*2)
+	VMOVUPS.Z        (DI)(R8*2), K1, Z12
+	VMOVUPS.Z        64(DI)(R8*2), K2, Z13
+	VFMADD231PS.BCST 8(CX), Z12, Z0
+	VFMADD231PS.BCST 8(CX), Z13, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z12, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z13, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z12, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z13, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z12, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z13, Z7
+	VFMADD231PS.BCST 8(SI), Z12, Z8
+	VFMADD231PS.BCST 8(SI), Z13, Z9
+	VFMADD231PS.BCST 8(SI)(DX*1), Z12, Z10
+	VFMADD231PS.BCST 8(SI)(DX*1), Z13, Z11
+	PREFETCHT0       (R9)(R10*1)
+	PREFETCHT0       64(R9)(R10*1)
+	VMOVUPS.Z        (DI)(R10*1), K1, Z12
+	VMOVUPS.Z        64(DI)(R10*1), K2, Z13
+	VFMADD231PS.BCST 12(CX), Z12, Z0
+	VFMADD231PS.BCST 12(CX), Z13, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z12, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z13, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z12, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z13, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z12, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z13, Z7
+	VFMADD231PS.BCST 12(SI), Z12, Z8
+	VFMADD231PS.BCST 12(SI), Z13, Z9
+	VFMADD231PS.BCST 12(SI)(DX*1), Z12, Z10
+	VFMADD231PS.BCST 12(SI)(DX*1), Z13, Z11
+	ADDQ             $0x10, CX
+	ADDQ             $0x10, SI
+	LEAQ             (DI)(R8*4), DI
+	LEAQ             (R9)(R8*4), R9
+	DECQ             R12
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R9)
@@ -2162,9 +2870,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns6(SB), NOSPLIT, $0-96
+// func tile512Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns6(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -2210,40 +2918,126 @@ TEXT ·tile512Columns6(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z12
+	VMOVUPS.Z        64(SI), K2, Z13
+	VFMADD231PS.BCST (CX), Z12, Z0
+	VFMADD231PS.BCST (CX), Z13, Z1
+	VFMADD231PS.BCST 4(CX), Z12, Z2
+	VFMADD231PS.BCST 4(CX), Z13, Z3
+	VFMADD231PS.BCST 8(CX), Z12, Z4
+	VFMADD231PS.BCST 8(CX), Z13, Z5
+	VFMADD231PS.BCST 12(CX), Z12, Z6
+	VFMADD231PS.BCST 12(CX), Z13, Z7
+	VFMADD231PS.BCST 16(CX), Z12, Z8
+	VFMADD231PS.BCST 16(CX), Z13, Z9
+	VFMADD231PS.BCST 20(CX), Z12, Z10
+	VFMADD231PS.BCST 20(CX), Z13, Z11
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z12
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z13
+	VFMADD231PS.BCST (CX)(DX*1), Z12, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z13, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z12, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z13, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z12, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z13, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z12, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z13, Z7
+	VFMADD231PS.BCST 16(CX)(DX*1), Z12, Z8
+	VFMADD231PS.BCST 16(CX)(DX*1), Z13, Z9
+	VFMADD231PS.BCST 20(CX)(DX*1), Z12, Z10
+	VFMADD231PS.BCST 20(CX)(DX*1), Z13, Z11
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z12
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z13
+	VFMADD231PS.BCST (CX)(DX*2), Z12, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z13, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z12, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z13, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z12, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z13, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z12, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z13, Z7
+	VFMADD231PS.BCST 16(CX)(DX*2), Z12, Z8
+	VFMADD231PS.BCST 16(CX)(DX*2), Z13, Z9
+	VFMADD231PS.BCST 20(CX)(DX*2), Z12, Z10
+	VFMADD231PS.BCST 20(CX)(DX*2), Z13, Z11
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z12
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z13
+	VFMADD231PS.BCST (CX)(BX*1), Z12, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z13, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z12, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z13, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z12, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z13, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z12, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z13, Z7
+	VFMADD231PS.BCST 16(CX)(BX*1), Z12, Z8
+	VFMADD231PS.BCST 16(CX)(BX*1), Z13, Z9
+	VFMADD231PS.BCST 20(CX)(BX*1), Z12, Z10
+	VFMADD231PS.BCST 20(CX)(BX*1), Z13, Z11
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -2437,9 +3231,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows7(SB), NOSPLIT, $0-96
+// func tile512Rows7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows7(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -2491,43 +3285,138 @@ TEXT ·tile512Rows7(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	MOVQ   b+24(FP), DI
-	MOVQ   ldb+32(FP), R8
-	SHLQ   $0x02, R8
-	LEAQ   (DI)(R8*8), R9
-	LEAQ   (R8)(R8*2), R10
-	MOVQ   n+56(FP), R11
-	MOVQ   $-1, R12
-	BZHIQ  R11, R12, R12
-	KMOVW  R12, K1
-	MOVQ   $-1, R12
-	BZHIQ  R11, R12, R12
-	SHRQ   $0x10, R12
-	KMOVW  R12, K2
-	MOVQ   AX, R11
-	ANDQ   $0x03, R11
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	MOVQ    b+24(FP), DI
+	MOVQ    ldb+32(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (DI)(R8*8), R9
+	LEAQ    (R8)(R8*2), R10
+	MOVQ    n+56(FP), R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	MOVQ    AX, R11
+	ANDQ    $0x03, R11
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R12
+	CMPQ    R12, AX
+	CMOVQGT AX, R12
+	SUBQ    R12, AX
+	TESTQ   R12, R12
+	JZ      plain
+	MOVQ    next+96(FP), R13
+	MOVQ    ldn+104(FP), R14
+	SHLQ    $0x02, R14
+
+fetching:
+	PREFETCHT1       (R13)
+	PREFETCHT1       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R9)
+	PREFETCHT0       64(R9)
+	VMOVUPS.Z        (DI), K1, Z14
+	VMOVUPS.Z        64(DI), K2, Z15
+	VFMADD231PS.BCST (CX), Z14, Z0
+	VFMADD231PS.BCST (CX), Z15, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z14, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z15, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z14, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z15, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z14, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z15, Z7
+	VFMADD231PS.BCST (SI), Z14, Z8
+	VFMADD231PS.BCST (SI), Z15, Z9
+	VFMADD231PS.BCST (SI)(DX*1), Z14, Z10
+	VFMADD231PS.BCST (SI)(DX*1), Z15, Z11
+	VFMADD231PS.BCST (SI)(DX*2), Z14, Z12
+	VFMADD231PS.BCST (SI)(DX*2), Z15, Z13
+	PREFETCHT0       (R9)(R8*1)
+	PREFETCHT0       64(R9)(R8*1)
+	VMOVUPS.Z        (DI)(R8*1), K1, Z14
+	VMOVUPS.Z        64(DI)(R8*1), K2, Z15
+	VFMADD231PS.BCST 4(CX), Z14, Z0
+	VFMADD231PS.BCST 4(CX), Z15, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z14, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z15, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z14, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z15, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z14, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z15, Z7
+	VFMADD231PS.BCST 4(SI), Z14, Z8
+	VFMADD231PS.BCST 4(SI), Z15, Z9
+	VFMADD231PS.BCST 4(SI)(DX*1), Z14, Z10
+	VFMADD231PS.BCST 4(SI)(DX*1), Z15, Z11
+	VFMADD231PS.BCST 4(SI)(DX*2), Z14, Z12
+	VFMADD231PS.BCST 4(SI)(DX*2), Z15, Z13
+	PREFETCHT0       (R9)(R8*2)
+	PREFETCHT0       64(R9)(R8*2)
+	VMOVUPS.Z        (DI)(R8*2), K1, Z14
+	VMOVUPS.Z        64(DI)(R8*2), K2, Z15
+	VFMADD231PS.BCST 8(CX), Z14, Z0
+	VFMADD231PS.BCST 8(CX), Z15, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z14, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z15, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z14, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z15, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z14, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z15, Z7
+	VFMADD231PS.BCST 8(SI), Z14, Z8
+	VFMADD231PS.BCST 8(SI), Z15, Z9
+	VFMADD231PS.BCST 8(SI)(DX*1), Z14, Z10
+	VFMADD231PS.BCST 8(SI)(DX*1), Z15, Z11
+	VFMADD231PS.BCST 8(SI)(DX*2), Z14, Z12
+	VFMADD231PS.BCST 8(SI)(DX*2), Z15, Z13
+	PREFETCHT0       (R9)(R10*1)
+	PREFETCHT0       64(R9)(R10*1)
+	VMOVUPS.Z        (DI)(R10*1), K1, Z14
+	VMOVUPS.Z        64(DI)(R10*1), K2, Z15
+	VFMADD231PS.BCST 12(CX), Z14, Z0
+	VFMADD231PS.BCST 12(CX), Z15, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z14, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z15, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z14, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z15, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z14, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z15, Z7
+	VFMADD231PS.BCST 12(SI), Z14, Z8
+	VFMADD231PS.BCST 12(SI), Z15, Z9
+	VFMADD231PS.BCST 12(SI)(DX*1), Z14, Z10
+	VFMADD231PS.BCST 12(SI)(DX*1), Z15, Z11
+	VFMADD231PS.BCST 12(SI)(DX*2), Z14, Z12
+	VFMADD231PS.BCST 12(SI)(DX*2), Z15, Z13
+	ADDQ             $0x10, CX
+	ADDQ             $0x10, SI
+	LEAQ             (DI)(R8*4), DI
+	LEAQ             (R9)(R8*4), R9
+	DECQ             R12
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R9)
@@ -2744,9 +3633,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns7(SB), NOSPLIT, $0-96
+// func tile512Columns7(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns7(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -2798,42 +3687,136 @@ TEXT ·tile512Columns7(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z14
+	VMOVUPS.Z        64(SI), K2, Z15
+	VFMADD231PS.BCST (CX), Z14, Z0
+	VFMADD231PS.BCST (CX), Z15, Z1
+	VFMADD231PS.BCST 4(CX), Z14, Z2
+	VFMADD231PS.BCST 4(CX), Z15, Z3
+	VFMADD231PS.BCST 8(CX), Z14, Z4
+	VFMADD231PS.BCST 8(CX), Z15, Z5
+	VFMADD231PS.BCST 12(CX), Z14, Z6
+	VFMADD231PS.BCST 12(CX), Z15, Z7
+	VFMADD231PS.BCST 16(CX), Z14, Z8
+	VFMADD231PS.BCST 16(CX), Z15, Z9
+	VFMADD231PS.BCST 20(CX), Z14, Z10
+	VFMADD231PS.BCST 20(CX), Z15, Z11
+	VFMADD231PS.BCST 24(CX), Z14, Z12
+	VFMADD231PS.BCST 24(CX), Z15, Z13
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z14
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z15
+	VFMADD231PS.BCST (CX)(DX*1), Z14, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z15, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z14, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z15, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z14, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z15, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z14, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z15, Z7
+	VFMADD231PS.BCST 16(CX)(DX*1), Z14, Z8
+	VFMADD231PS.BCST 16(CX)(DX*1), Z15, Z9
+	VFMADD231PS.BCST 20(CX)(DX*1), Z14, Z10
+	VFMADD231PS.BCST 20(CX)(DX*1), Z15, Z11
+	VFMADD231PS.BCST 24(CX)(DX*1), Z14, Z12
+	VFMADD231PS.BCST 24(CX)(DX*1), Z15, Z13
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z14
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z15
+	VFMADD231PS.BCST (CX)(DX*2), Z14, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z15, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z14, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z15, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z14, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z15, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z14, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z15, Z7
+	VFMADD231PS.BCST 16(CX)(DX*2), Z14, Z8
+	VFMADD231PS.BCST 16(CX)(DX*2), Z15, Z9
+	VFMADD231PS.BCST 20(CX)(DX*2), Z14, Z10
+	VFMADD231PS.BCST 20(CX)(DX*2), Z15, Z11
+	VFMADD231PS.BCST 24(CX)(DX*2), Z14, Z12
+	VFMADD231PS.BCST 24(CX)(DX*2), Z15, Z13
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z14
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z15
+	VFMADD231PS.BCST (CX)(BX*1), Z14, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z15, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z14, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z15, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z14, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z15, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z14, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z15, Z7
+	VFMADD231PS.BCST 16(CX)(BX*1), Z14, Z8
+	VFMADD231PS.BCST 16(CX)(BX*1), Z15, Z9
+	VFMADD231PS.BCST 20(CX)(BX*1), Z14, Z10
+	VFMADD231PS.BCST 20(CX)(BX*1), Z15, Z11
+	VFMADD231PS.BCST 24(CX)(BX*1), Z14, Z12
+	VFMADD231PS.BCST 24(CX)(BX*1), Z15, Z13
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -3048,9 +4031,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows8(SB), NOSPLIT, $0-96
+// func tile512Rows8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows8(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -3108,45 +4091,148 @@ TEXT ·tile512Rows8(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	MOVQ   b+24(FP), DI
-	MOVQ   ldb+32(FP), R8
-	SHLQ   $0x02, R8
-	LEAQ   (DI)(R8*8), R9
-	LEAQ   (R8)(R8*2), R10
-	MOVQ   n+56(FP), R11
-	MOVQ   $-1, R12
-	BZHIQ  R11, R12, R12
-	KMOVW  R12, K1
-	MOVQ   $-1, R12
-	BZHIQ  R11, R12, R12
-	SHRQ   $0x10, R12
-	KMOVW  R12, K2
-	MOVQ   AX, R11
-	ANDQ   $0x03, R11
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	MOVQ    b+24(FP), DI
+	MOVQ    ldb+32(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (DI)(R8*8), R9
+	LEAQ    (R8)(R8*2), R10
+	MOVQ    n+56(FP), R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	MOVQ    AX, R11
+	ANDQ    $0x03, R11
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R12
+	CMPQ    R12, AX
+	CMOVQGT AX, R12
+	SUBQ    R12, AX
+	TESTQ   R12, R12
+	JZ      plain
+	MOVQ    next+96(FP), R13
+	MOVQ    ldn+104(FP), R14
+	SHLQ    $0x02, R14
+
+fetching:
+	PREFETCHT1       (R13)
+	PREFETCHT1       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R9)
+	PREFETCHT0       64(R9)
+	VMOVUPS.Z        (DI), K1, Z16
+	VMOVUPS.Z        64(DI), K2, Z17
+	VFMADD231PS.BCST (CX), Z16, Z0
+	VFMADD231PS.BCST (CX), Z17, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z16, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z16, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z17, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z16, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z17, Z7
+	VFMADD231PS.BCST (SI), Z16, Z8
+	VFMADD231PS.BCST (SI), Z17, Z9
+	VFMADD231PS.BCST (SI)(DX*1), Z16, Z10
+	VFMADD231PS.BCST (SI)(DX*1), Z17, Z11
+	VFMADD231PS.BCST (SI)(DX*2), Z16, Z12
+	VFMADD231PS.BCST (SI)(DX*2), Z17, Z13
+	VFMADD231PS.BCST (SI)(BX*1), Z16, Z14
+	VFMADD231PS.BCST (SI)(BX*1), Z17, Z15
+	PREFETCHT0       (R9)(R8*1)
+	PREFETCHT0       64(R9)(R8*1)
+	VMOVUPS.Z        (DI)(R8*1), K1, Z16
+	VMOVUPS.Z        64(DI)(R8*1), K2, Z17
+	VFMADD231PS.BCST 4(CX), Z16, Z0
+	VFMADD231PS.BCST 4(CX), Z17, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z16, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z16, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z17, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z16, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z17, Z7
+	VFMADD231PS.BCST 4(SI), Z16, Z8
+	VFMADD231PS.BCST 4(SI), Z17, Z9
+	VFMADD231PS.BCST 4(SI)(DX*1), Z16, Z10
+	VFMADD231PS.BCST 4(SI)(DX*1), Z17, Z11
+	VFMADD231PS.BCST 4(SI)(DX*2), Z16, Z12
+	VFMADD231PS.BCST 4(SI)(DX*2), Z17, Z13
+	VFMADD231PS.BCST 4(SI)(BX*1), Z16, Z14
+	VFMADD231PS.BCST 4(SI)(BX*1), Z17, Z15
+	PREFETCHT0       (R9)(R8*2)
+	PREFETCHT0       64(R9)(R8*2)
+	VMOVUPS.Z        (DI)(R8*2), K1, Z16
+	VMOVUPS.Z        64(DI)(R8*2), K2, Z17
+	VFMADD231PS.BCST 8(CX), Z16, Z0
+	VFMADD231PS.BCST 8(CX), Z17, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z16, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z16, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z17, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z16, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z17, Z7
+	VFMADD231PS.BCST 8(SI), Z16, Z8
+	VFMADD231PS.BCST 8(SI), Z17, Z9
+	VFMADD231PS.BCST 8(SI)(DX*1), Z16, Z10
+	VFMADD231PS.BCST 8(SI)(DX*1), Z17, Z11
+	VFMADD231PS.BCST 8(SI)(DX*2), Z16, Z12
+	VFMADD231PS.BCST 8(SI)(DX*2), Z17, Z13
+	VFMADD231PS.BCST 8(SI)(BX*1), Z16, Z14
+	VFMADD231PS.BCST 8(SI)(BX*1), Z17, Z15
+	PREFETCHT0       (R9)(R10*1)
+	PREFETCHT0       64(R9)(R10*1)
+	VMOVUPS.Z        (DI)(R10*1), K1, Z16
+	VMOVUPS.Z        64(DI)(R10*1), K2, Z17
+	VFMADD231PS.BCST 12(CX), Z16, Z0
+	VFMADD231PS.BCST 12(CX), Z17, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z16, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z16, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z17, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z16, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z17, Z7
+	VFMADD231PS.BCST 12(SI), Z16, Z8
+	VFMADD231PS.BCST 12(SI), Z17, Z9
+	VFMADD231PS.BCST 12(SI)(DX*1), Z16, Z10
+	VFMADD231PS.BCST 12(SI)(DX*1), Z17, Z11
+	VFMADD231PS.BCST 12(SI)(DX*2), Z16, Z12
+	VFMADD231PS.BCST 12(SI)(DX*2), Z17, Z13
+	VFMADD231PS.BCST 12(SI)(BX*1), Z16, Z14
+	VFMADD231PS.BCST 12(SI)(BX*1), Z17, Z15
+	ADDQ             $0x10, CX
+	ADDQ             $0x10, SI
+	LEAQ             (DI)(R8*4), DI
+	LEAQ             (R9)(R8*4), R9
+	DECQ             R12
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R9)
@@ -3384,9 +4470,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns8(SB), NOSPLIT, $0-96
+// func tile512Columns8(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns8(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -3444,44 +4530,146 @@ TEXT ·tile512Columns8(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z16
+	VMOVUPS.Z        64(SI), K2, Z17
+	VFMADD231PS.BCST (CX), Z16, Z0
+	VFMADD231PS.BCST (CX), Z17, Z1
+	VFMADD231PS.BCST 4(CX), Z16, Z2
+	VFMADD231PS.BCST 4(CX), Z17, Z3
+	VFMADD231PS.BCST 8(CX), Z16, Z4
+	VFMADD231PS.BCST 8(CX), Z17, Z5
+	VFMADD231PS.BCST 12(CX), Z16, Z6
+	VFMADD231PS.BCST 12(CX), Z17, Z7
+	VFMADD231PS.BCST 16(CX), Z16, Z8
+	VFMADD231PS.BCST 16(CX), Z17, Z9
+	VFMADD231PS.BCST 20(CX), Z16, Z10
+	VFMADD231PS.BCST 20(CX), Z17, Z11
+	VFMADD231PS.BCST 24(CX), Z16, Z12
+	VFMADD231PS.BCST 24(CX), Z17, Z13
+	VFMADD231PS.BCST 28(CX), Z16, Z14
+	VFMADD231PS.BCST 28(CX), Z17, Z15
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z16
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z17
+	VFMADD231PS.BCST (CX)(DX*1), Z16, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z17, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z16, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z17, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z16, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z17, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z16, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z17, Z7
+	VFMADD231PS.BCST 16(CX)(DX*1), Z16, Z8
+	VFMADD231PS.BCST 16(CX)(DX*1), Z17, Z9
+	VFMADD231PS.BCST 20(CX)(DX*1), Z16, Z10
+	VFMADD231PS.BCST 20(CX)(DX*1), Z17, Z11
+	VFMADD231PS.BCST 24(CX)(DX*1), Z16, Z12
+	VFMADD231PS.BCST 24(CX)(DX*1), Z17, Z13
+	VFMADD231PS.BCST 28(CX)(DX*1), Z16, Z14
+	VFMADD231PS.BCST 28(CX)(DX*1), Z17, Z15
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z16
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z17
+	VFMADD231PS.BCST (CX)(DX*2), Z16, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z17, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z16, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z17, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z16, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z17, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z16, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z17, Z7
+	VFMADD231PS.BCST 16(CX)(DX*2), Z16, Z8
+	VFMADD231PS.BCST 16(CX)(DX*2), Z17, Z9
+	VFMADD231PS.BCST 20(CX)(DX*2), Z16, Z10
+	VFMADD231PS.BCST 20(CX)(DX*2), Z17, Z11
+	VFMADD231PS.BCST 24(CX)(DX*2), Z16, Z12
+	VFMADD231PS.BCST 24(CX)(DX*2), Z17, Z13
+	VFMADD231PS.BCST 28(CX)(DX*2), Z16, Z14
+	VFMADD231PS.BCST 28(CX)(DX*2), Z17, Z15
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z16
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z17
+	VFMADD231PS.BCST (CX)(BX*1), Z16, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z17, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z16, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z17, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z16, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z17, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z16, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z17, Z7
+	VFMADD231PS.BCST 16(CX)(BX*1), Z16, Z8
+	VFMADD231PS.BCST 16(CX)(BX*1), Z17, Z9
+	VFMADD231PS.BCST 20(CX)(BX*1), Z16, Z10
+	VFMADD231PS.BCST 20(CX)(BX*1), Z17, Z11
+	VFMADD231PS.BCST 24(CX)(BX*1), Z16, Z12
+	VFMADD231PS.BCST 24(CX)(BX*1), Z17, Z13
+	VFMADD231PS.BCST 28(CX)(BX*1), Z16, Z14
+	VFMADD231PS.BCST 28(CX)(BX*1), Z17, Z15
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -3717,9 +4905,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows9(SB), NOSPLIT, $0-96
+// func tile512Rows9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows9(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -3783,48 +4971,160 @@ TEXT ·tile512Rows9(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	LEAQ   (SI)(DX*4), DI
-	MOVQ   b+24(FP), R8
-	MOVQ   ldb+32(FP), R9
-	SHLQ   $0x02, R9
-	LEAQ   (R8)(R9*8), R10
-	LEAQ   (R9)(R9*2), R11
-	MOVQ   n+56(FP), R12
-	MOVQ   $-1, R13
-	BZHIQ  R12, R13, R13
-	KMOVW  R13, K1
-	MOVQ   $-1, R13
-	BZHIQ  R12, R13, R13
-	SHRQ   $0x10, R13
-	KMOVW  R13, K2
-	MOVQ   AX, R12
-	ANDQ   $0x03, R12
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	LEAQ    (SI)(DX*4), DI
+	MOVQ    b+24(FP), R8
+	MOVQ    ldb+32(FP), R9
+	SHLQ    $0x02, R9
+	LEAQ    (R8)(R9*8), R10
+	LEAQ    (R9)(R9*2), R11
+	MOVQ    n+56(FP), R12
+	MOVQ    $-1, R13
+	BZHIQ   R12, R13, R13
+	KMOVW   R13, K1
+	MOVQ    $-1, R13
+	BZHIQ   R12, R13, R13
+	SHRQ    $0x10, R13
+	KMOVW   R13, K2
+	MOVQ    AX, R12
+	ANDQ    $0x03, R12
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R13
+	CMPQ    R13, AX
+	CMOVQGT AX, R13
+	SUBQ    R13, AX
+	TESTQ   R13, R13
+	JZ      plain
+	MOVQ    next+96(FP), R14
+	MOVQ    ldn+104(FP), R15
+	SHLQ    $0x02, R15
+
+fetching:
+	PREFETCHT1       (R14)
+	PREFETCHT1       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R10)
+	PREFETCHT0       64(R10)
+	VMOVUPS.Z        (R8), K1, Z18
+	VMOVUPS.Z        64(R8), K2, Z19
+	VFMADD231PS.BCST (CX), Z18, Z0
+	VFMADD231PS.BCST (CX), Z19, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z18, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z18, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z19, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z18, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z19, Z7
+	VFMADD231PS.BCST (SI), Z18, Z8
+	VFMADD231PS.BCST (SI), Z19, Z9
+	VFMADD231PS.BCST (SI)(DX*1), Z18, Z10
+	VFMADD231PS.BCST (SI)(DX*1), Z19, Z11
+	VFMADD231PS.BCST (SI)(DX*2), Z18, Z12
+	VFMADD231PS.BCST (SI)(DX*2), Z19, Z13
+	VFMADD231PS.BCST (SI)(BX*1), Z18, Z14
+	VFMADD231PS.BCST (SI)(BX*1), Z19, Z15
+	VFMADD231PS.BCST (DI), Z18, Z16
+	VFMADD231PS.BCST (DI), Z19, Z17
+	PREFETCHT0       (R10)(R9*1)
+	PREFETCHT0       64(R10)(R9*1)
+	VMOVUPS.Z        (R8)(R9*1), K1, Z18
+	VMOVUPS.Z        64(R8)(R9*1), K2, Z19
+	VFMADD231PS.BCST 4(CX), Z18, Z0
+	VFMADD231PS.BCST 4(CX), Z19, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z18, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z18, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z19, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z18, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z19, Z7
+	VFMADD231PS.BCST 4(SI), Z18, Z8
+	VFMADD231PS.BCST 4(SI), Z19, Z9
+	VFMADD231PS.BCST 4(SI)(DX*1), Z18, Z10
+	VFMADD231PS.BCST 4(SI)(DX*1), Z19, Z11
+	VFMADD231PS.BCST 4(SI)(DX*2), Z18, Z12
+	VFMADD231PS.BCST 4(SI)(DX*2), Z19, Z13
+	VFMADD231PS.BCST 4(SI)(BX*1), Z18, Z14
+	VFMADD231PS.BCST 4(SI)(BX*1), Z19, Z15
+	VFMADD231PS.BCST 4(DI), Z18, Z16
+	VFMADD231PS.BCST 4(DI), Z19, Z17
+	PREFETCHT0       (R10)(R9*2)
+	PREFETCHT0       64(R10)(R9*2)
+	VMOVUPS.Z        (R8)(R9*2), K1, Z18
+	VMOVUPS.Z        64(R8)(R9*2), K2, Z19
+	VFMADD231PS.BCST 8(CX), Z18, Z0
+	VFMADD231PS.BCST 8(CX), Z19, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z18, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z18, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z19, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z18, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z19, Z7
+	VFMADD231PS.BCST 8(SI), Z18, Z8
+	VFMADD231PS.BCST 8(SI), Z19, Z9
+	VFMADD231PS.BCST 8(SI)(DX*1), Z18, Z10
+	VFMADD231PS.BCST 8(SI)(DX*1), Z19, Z11
+	VFMADD231PS.BCST 8(SI)(DX*2), Z18, Z12
+	VFMADD231PS.BCST 8(SI)(DX*2), Z19, Z13
+	VFMADD231PS.BCST 8(SI)(BX*1), Z18, Z14
+	VFMADD231PS.BCST 8(SI)(BX*1), Z19, Z15
+	VFMADD231PS.BCST 8(DI), Z18, Z16
+	VFMADD231PS.BCST 8(DI), Z19, Z17
+	PREFETCHT0       (R10)(R11*1)
+	PREFETCHT0       64(R10)(R11*1)
+	VMOVUPS.Z        (R8)(R11*1), K1, Z18
+	VMOVUPS.Z        64(R8)(R11*1), K2, Z19
+	VFMADD231PS.BCST 12(CX), Z18, Z0
+	VFMADD231PS.BCST 12(CX), Z19, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z18, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z18, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z19, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z18, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z19, Z7
+	VFMADD231PS.BCST 12(SI), Z18, Z8
+	VFMADD231PS.BCST 12(SI), Z19, Z9
+	VFMADD231PS.BCST 12(SI)(DX*1), Z18, Z10
+	VFMADD231PS.BCST 12(SI)(DX*1), Z19, Z11
+	VFMADD231PS.BCST 12(SI)(DX*2), Z18, Z12
+	VFMADD231PS.BCST 12(SI)(DX*2), Z19, Z13
+	VFMADD231PS.BCST 12(SI)(BX*1), Z18, Z14
+	VFMADD231PS.BCST 12(SI)(BX*1), Z19, Z15
+	VFMADD231PS.BCST 12(DI), Z18, Z16
+	VFMADD231PS.BCST 12(DI), Z19, Z17
+	ADDQ             $0x10, CX
+	ADDQ             $0x10, SI
+	ADDQ             $0x10, DI
+	LEAQ             (R8)(R9*4), R8
+	LEAQ             (R10)(R9*4), R10
+	DECQ             R13
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R10)
@@ -4085,9 +5385,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns9(SB), NOSPLIT, $0-96
+// func tile512Columns9(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns9(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -4151,46 +5451,156 @@ TEXT ·tile512Columns9(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z18
+	VMOVUPS.Z        64(SI), K2, Z19
+	VFMADD231PS.BCST (CX), Z18, Z0
+	VFMADD231PS.BCST (CX), Z19, Z1
+	VFMADD231PS.BCST 4(CX), Z18, Z2
+	VFMADD231PS.BCST 4(CX), Z19, Z3
+	VFMADD231PS.BCST 8(CX), Z18, Z4
+	VFMADD231PS.BCST 8(CX), Z19, Z5
+	VFMADD231PS.BCST 12(CX), Z18, Z6
+	VFMADD231PS.BCST 12(CX), Z19, Z7
+	VFMADD231PS.BCST 16(CX), Z18, Z8
+	VFMADD231PS.BCST 16(CX), Z19, Z9
+	VFMADD231PS.BCST 20(CX), Z18, Z10
+	VFMADD231PS.BCST 20(CX), Z19, Z11
+	VFMADD231PS.BCST 24(CX), Z18, Z12
+	VFMADD231PS.BCST 24(CX), Z19, Z13
+	VFMADD231PS.BCST 28(CX), Z18, Z14
+	VFMADD231PS.BCST 28(CX), Z19, Z15
+	VFMADD231PS.BCST 32(CX), Z18, Z16
+	VFMADD231PS.BCST 32(CX), Z19, Z17
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z18
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z19
+	VFMADD231PS.BCST (CX)(DX*1), Z18, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z19, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z18, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z19, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z18, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z19, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z18, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z19, Z7
+	VFMADD231PS.BCST 16(CX)(DX*1), Z18, Z8
+	VFMADD231PS.BCST 16(CX)(DX*1), Z19, Z9
+	VFMADD231PS.BCST 20(CX)(DX*1), Z18, Z10
+	VFMADD231PS.BCST 20(CX)(DX*1), Z19, Z11
+	VFMADD231PS.BCST 24(CX)(DX*1), Z18, Z12
+	VFMADD231PS.BCST 24(CX)(DX*1), Z19, Z13
+	VFMADD231PS.BCST 28(CX)(DX*1), Z18, Z14
+	VFMADD231PS.BCST 28(CX)(DX*1), Z19, Z15
+	VFMADD231PS.BCST 32(CX)(DX*1), Z18, Z16
+	VFMADD231PS.BCST 32(CX)(DX*1), Z19, Z17
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z18
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z19
+	VFMADD231PS.BCST (CX)(DX*2), Z18, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z19, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z18, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z19, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z18, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z19, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z18, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z19, Z7
+	VFMADD231PS.BCST 16(CX)(DX*2), Z18, Z8
+	VFMADD231PS.BCST 16(CX)(DX*2), Z19, Z9
+	VFMADD231PS.BCST 20(CX)(DX*2), Z18, Z10
+	VFMADD231PS.BCST 20(CX)(DX*2), Z19, Z11
+	VFMADD231PS.BCST 24(CX)(DX*2), Z18, Z12
+	VFMADD231PS.BCST 24(CX)(DX*2), Z19, Z13
+	VFMADD231PS.BCST 28(CX)(DX*2), Z18, Z14
+	VFMADD231PS.BCST 28(CX)(DX*2), Z19, Z15
+	VFMADD231PS.BCST 32(CX)(DX*2), Z18, Z16
+	VFMADD231PS.BCST 32(CX)(DX*2), Z19, Z17
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z18
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z19
+	VFMADD231PS.BCST (CX)(BX*1), Z18, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z19, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z18, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z19, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z18, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z19, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z18, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z19, Z7
+	VFMADD231PS.BCST 16(CX)(BX*1), Z18, Z8
+	VFMADD231PS.BCST 16(CX)(BX*1), Z19, Z9
+	VFMADD231PS.BCST 20(CX)(BX*1), Z18, Z10
+	VFMADD231PS.BCST 20(CX)(BX*1), Z19, Z11
+	VFMADD231PS.BCST 24(CX)(BX*1), Z18, Z12
+	VFMADD231PS.BCST 24(CX)(BX*1), Z19, Z13
+	VFMADD231PS.BCST 28(CX)(BX*1), Z18, Z14
+	VFMADD231PS.BCST 28(CX)(BX*1), Z19, Z15
+	VFMADD231PS.BCST 32(CX)(BX*1), Z18, Z16
+	VFMADD231PS.BCST 32(CX)(BX*1), Z19, Z17
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -4447,9 +5857,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows10(SB), NOSPLIT, $0-96
+// func tile512Rows10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows10(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -4519,50 +5929,170 @@ TEXT ·tile512Rows10(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	LEAQ   (SI)(DX*4), DI
-	MOVQ   b+24(FP), R8
-	MOVQ   ldb+32(FP), R9
-	SHLQ   $0x02, R9
-	LEAQ   (R8)(R9*8), R10
-	LEAQ   (R9)(R9*2), R11
-	MOVQ   n+56(FP), R12
-	MOVQ   $-1, R13
-	BZHIQ  R12, R13, R13
-	KMOVW  R13, K1
-	MOVQ   $-1, R13
-	BZHIQ  R12, R13, R13
-	SHRQ   $0x10, R13
-	KMOVW  R13, K2
-	MOVQ   AX, R12
-	ANDQ   $0x03, R12
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	LEAQ    (SI)(DX*4), DI
+	MOVQ    b+24(FP), R8
+	MOVQ    ldb+32(FP), R9
+	SHLQ    $0x02, R9
+	LEAQ    (R8)(R9*8), R10
+	LEAQ    (R9)(R9*2), R11
+	MOVQ    n+56(FP), R12
+	MOVQ    $-1, R13
+	BZHIQ   R12, R13, R13
+	KMOVW   R13, K1
+	MOVQ    $-1, R13
+	BZHIQ   R12, R13, R13
+	SHRQ    $0x10, R13
+	KMOVW   R13, K2
+	MOVQ    AX, R12
+	ANDQ    $0x03, R12
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R13
+	CMPQ    R13, AX
+	CMOVQGT AX, R13
+	SUBQ    R13, AX
+	TESTQ   R13, R13
+	JZ      plain
+	MOVQ    next+96(FP), R14
+	MOVQ    ldn+104(FP), R15
+	SHLQ    $0x02, R15
+
+fetching:
+	PREFETCHT1       (R14)
+	PREFETCHT1       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R10)
+	PREFETCHT0       64(R10)
+	VMOVUPS.Z        (R8), K1, Z20
+	VMOVUPS.Z        64(R8), K2, Z21
+	VFMADD231PS.BCST (CX), Z20, Z0
+	VFMADD231PS.BCST (CX), Z21, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z20, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z20, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z21, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z20, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z21, Z7
+	VFMADD231PS.BCST (SI), Z20, Z8
+	VFMADD231PS.BCST (SI), Z21, Z9
+	VFMADD231PS.BCST (SI)(DX*1), Z20, Z10
+	VFMADD231PS.BCST (SI)(DX*1), Z21, Z11
+	VFMADD231PS.BCST (SI)(DX*2), Z20, Z12
+	VFMADD231PS.BCST (SI)(DX*2), Z21, Z13
+	VFMADD231PS.BCST (SI)(BX*1), Z20, Z14
+	VFMADD231PS.BCST (SI)(BX*1), Z21, Z15
+	VFMADD231PS.BCST (DI), Z20, Z16
+	VFMADD231PS.BCST (DI), Z21, Z17
+	VFMADD231PS.BCST (DI)(DX*1), Z20, Z18
+	VFMADD231PS.BCST (DI)(DX*1), Z21, Z19
+	PREFETCHT0       (R10)(R9*1)
+	PREFETCHT0       64(R10)(R9*1)
+	VMOVUPS.Z        (R8)(R9*1), K1, Z20
+	VMOVUPS.Z        64(R8)(R9*1), K2, Z21
+	VFMADD231PS.BCST 4(CX), Z20, Z0
+	VFMADD231PS.BCST 4(CX), Z21, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z20, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z20, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z21, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z20, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z21, Z7
+	VFMADD231PS.BCST 4(SI), Z20, Z8
+	VFMADD231PS.BCST 4(SI), Z21, Z9
+	VFMADD231PS.BCST 4(SI)(DX*1), Z20, Z10
+	VFMADD231PS.BCST 4(SI)(DX*1), Z21, Z11
+	VFMADD231PS.BCST 4(SI)(DX*2), Z20, Z12
+	VFMADD231PS.BCST 4(SI)(DX*2), Z21, Z13
+	VFMADD231PS.BCST 4(SI)(BX*1), Z20, Z14
+	VFMADD231PS.BCST 4(SI)(BX*1), Z21, Z15
+	VFMADD231PS.BCST 4(DI), Z20, Z16
+	VFMADD231PS.BCST 4(DI), Z21, Z17
+	VFMADD231PS.BCST 4(DI)(DX*1), Z20, Z18
+	VFMADD231PS.BCST 4(DI)(DX*1), Z21, Z19
+	PREFETCHT0       (R10)(R9*2)
+	PREFETCHT0       64(R10)(R9*2)
+	VMOVUPS.Z        (R8)(R9*2), K1, Z20
+	VMOVUPS.Z        64(R8)(R9*2), K2, Z21
+	VFMADD231PS.BCST 8(CX), Z20, Z0
+	VFMADD231PS.BCST 8(CX), Z21, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z20, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z20, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z21, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z20, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z21, Z7
+	VFMADD231PS.BCST 8(SI), Z20, Z8
+	VFMADD231PS.BCST 8(SI), Z21, Z9
+	VFMADD231PS.BCST 8(SI)(DX*1), Z20, Z10
+	VFMADD231PS.BCST 8(SI)(DX*1), Z21, Z11
+	VFMADD231PS.BCST 8(SI)(DX*2), Z20, Z12
+	VFMADD231PS.BCST 8(SI)(DX*2), Z21, Z13
+	VFMADD231PS.BCST 8(SI)(BX*1), Z20, Z14
+	VFMADD231PS.BCST 8(SI)(BX*1), Z21, Z15
+	VFMADD231PS.BCST 8(DI), Z20, Z16
+	VFMADD231PS.BCST 8(DI), Z21, Z17
+	VFMADD231PS.BCST 8(DI)(DX*1), Z20, Z18
+	VFMADD231PS.BCST 8(DI)(DX*1), Z21, Z19
+	PREFETCHT0       (R10)(R11*1)
+	PREFETCHT0       64(R10)(R11*1)
+	VMOVUPS.Z        (R8)(R11*1), K1, Z20
+	VMOVUPS.Z        64(R8)(R11*1), K2, Z21
+	VFMADD231PS.BCST 12(CX), Z20, Z0
+	VFMADD231PS.BCST 12(CX), Z21, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z20, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z20, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z21, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z20, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z21, Z7
+	VFMADD231PS.BCST 12(SI), Z20, Z8
+	VFMADD231PS.BCST 12(SI), Z21, Z9
+	VFMADD231PS.BCST 12(SI)(DX*1), Z20, Z10
+	VFMADD231PS.BCST 12(SI)(DX*1), Z21, Z11
+	VFMADD231PS.BCST 12(SI)(DX*2), Z20, Z12
+	VFMADD231PS.BCST 12(SI)(DX*2), Z21, Z13
+	VFMADD231PS.BCST 12(SI)(BX*1), Z20, Z14
+	VFMADD231PS.BCST 12(SI)(BX*1), Z21, Z15
+	VFMADD231PS.BCST 12(DI), Z20, Z16
+	VFMADD231PS.BCST 12(DI), Z21, Z17
+	VFMADD231PS.BCST 12(DI)(DX*1), Z20, Z18
+	VFMADD231PS.BCST 12(DI)(DX*1), Z21, Z19
+	ADDQ             $0x10, CX
+	ADDQ             $0x10, SI
+	ADDQ             $0x10, DI
+	LEAQ             (R8)(R9*4), R8
+	LEAQ             (R10)(R9*4), R10
+	DECQ             R13
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R10)
@@ -4844,9 +6374,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns10(SB), NOSPLIT, $0-96
+// func tile512Columns10(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns10(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -4916,48 +6446,166 @@ TEXT ·tile512Columns10(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z20
+	VMOVUPS.Z        64(SI), K2, Z21
+	VFMADD231PS.BCST (CX), Z20, Z0
+	VFMADD231PS.BCST (CX), Z21, Z1
+	VFMADD231PS.BCST 4(CX), Z20, Z2
+	VFMADD231PS.BCST 4(CX), Z21, Z3
+	VFMADD231PS.BCST 8(CX), Z20, Z4
+	VFMADD231PS.BCST 8(CX), Z21, Z5
+	VFMADD231PS.BCST 12(CX), Z20, Z6
+	VFMADD231PS.BCST 12(CX), Z21, Z7
+	VFMADD231PS.BCST 16(CX), Z20, Z8
+	VFMADD231PS.BCST 16(CX), Z21, Z9
+	VFMADD231PS.BCST 20(CX), Z20, Z10
+	VFMADD231PS.BCST 20(CX), Z21, Z11
+	VFMADD231PS.BCST 24(CX), Z20, Z12
+	VFMADD231PS.BCST 24(CX), Z21, Z13
+	VFMADD231PS.BCST 28(CX), Z20, Z14
+	VFMADD231PS.BCST 28(CX), Z21, Z15
+	VFMADD231PS.BCST 32(CX), Z20, Z16
+	VFMADD231PS.BCST 32(CX), Z21, Z17
+	VFMADD231PS.BCST 36(CX), Z20, Z18
+	VFMADD231PS.BCST 36(CX), Z21, Z19
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z20
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z21
+	VFMADD231PS.BCST (CX)(DX*1), Z20, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z21, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z20, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z21, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z20, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z21, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z20, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z21, Z7
+	VFMADD231PS.BCST 16(CX)(DX*1), Z20, Z8
+	VFMADD231PS.BCST 16(CX)(DX*1), Z21, Z9
+	VFMADD231PS.BCST 20(CX)(DX*1), Z20, Z10
+	VFMADD231PS.BCST 20(CX)(DX*1), Z21, Z11
+	VFMADD231PS.BCST 24(CX)(DX*1), Z20, Z12
+	VFMADD231PS.BCST 24(CX)(DX*1), Z21, Z13
+	VFMADD231PS.BCST 28(CX)(DX*1), Z20, Z14
+	VFMADD231PS.BCST 28(CX)(DX*1), Z21, Z15
+	VFMADD231PS.BCST 32(CX)(DX*1), Z20, Z16
+	VFMADD231PS.BCST 32(CX)(DX*1), Z21, Z17
+	VFMADD231PS.BCST 36(CX)(DX*1), Z20, Z18
+	VFMADD231PS.BCST 36(CX)(DX*1), Z21, Z19
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z20
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z21
+	VFMADD231PS.BCST (CX)(DX*2), Z20, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z21, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z20, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z21, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z20, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z21, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z20, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z21, Z7
+	VFMADD231PS.BCST 16(CX)(DX*2), Z20, Z8
+	VFMADD231PS.BCST 16(CX)(DX*2), Z21, Z9
+	VFMADD231PS.BCST 20(CX)(DX*2), Z20, Z10
+	VFMADD231PS.BCST 20(CX)(DX*2), Z21, Z11
+	VFMADD231PS.BCST 24(CX)(DX*2), Z20, Z12
+	VFMADD231PS.BCST 24(CX)(DX*2), Z21, Z13
+	VFMADD231PS.BCST 28(CX)(DX*2), Z20, Z14
+	VFMADD231PS.BCST 28(CX)(DX*2), Z21, Z15
+	VFMADD231PS.BCST 32(CX)(DX*2), Z20, Z16
+	VFMADD231PS.BCST 32(CX)(DX*2), Z21, Z17
+	VFMADD231PS.BCST 36(CX)(DX*2), Z20, Z18
+	VFMADD231PS.BCST 36(CX)(DX*2), Z21, Z19
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z20
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z21
+	VFMADD231PS.BCST (CX)(BX*1), Z20, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z21, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z20, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z21, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z20, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z21, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z20, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z21, Z7
+	VFMADD231PS.BCST 16(CX)(BX*1), Z20, Z8
+	VFMADD231PS.BCST 16(CX)(BX*1), Z21, Z9
+	VFMADD231PS.BCST 20(CX)(BX*1), Z20, Z10
+	VFMADD231PS.BCST 20(CX)(BX*1), Z21, Z11
+	VFMADD231PS.BCST 24(CX)(BX*1), Z20, Z12
+	VFMADD231PS.BCST 24(CX)(BX*1), Z21, Z13
+	VFMADD231PS.BCST 28(CX)(BX*1), Z20, Z14
+	VFMADD231PS.BCST 28(CX)(BX*1), Z21, Z15
+	VFMADD231PS.BCST 32(CX)(BX*1), Z20, Z16
+	VFMADD231PS.BCST 32(CX)(BX*1), Z21, Z17
+	VFMADD231PS.BCST 36(CX)(BX*1), Z20, Z18
+	VFMADD231PS.BCST 36(CX)(BX*1), Z21, Z19
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -5235,9 +6883,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows11(SB), NOSPLIT, $0-96
+// func tile512Rows11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows11(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -5313,52 +6961,180 @@ TEXT ·tile512Rows11(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	LEAQ   (SI)(DX*4), DI
-	MOVQ   b+24(FP), R8
-	MOVQ   ldb+32(FP), R9
-	SHLQ   $0x02, R9
-	LEAQ   (R8)(R9*8), R10
-	LEAQ   (R9)(R9*2), R11
-	MOVQ   n+56(FP), R12
-	MOVQ   $-1, R13
-	BZHIQ  R12, R13, R13
-	KMOVW  R13, K1
-	MOVQ   $-1, R13
-	BZHIQ  R12, R13, R13
-	SHRQ   $0x10, R13
-	KMOVW  R13, K2
-	MOVQ   AX, R12
-	ANDQ   $0x03, R12
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	VPXORD  Z20, Z20, Z20
+	VPXORD  Z21, Z21, Z21
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	LEAQ    (SI)(DX*4), DI
+	MOVQ    b+24(FP), R8
+	MOVQ    ldb+32(FP), R9
+	SHLQ    $0x02, R9
+	LEAQ    (R8)(R9*8), R10
+	LEAQ    (R9)(R9*2), R11
+	MOVQ    n+56(FP), R12
+	MOVQ    $-1, R13
+	BZHIQ   R12, R13, R13
+	KMOVW   R13, K1
+	MOVQ    $-1, R13
+	BZHIQ   R12, R13, R13
+	SHRQ    $0x10, R13
+	KMOVW   R13, K2
+	MOVQ    AX, R12
+	ANDQ    $0x03, R12
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R13
+	CMPQ    R13, AX
+	CMOVQGT AX, R13
+	SUBQ    R13, AX
+	TESTQ   R13, R13
+	JZ      plain
+	MOVQ    next+96(FP), R14
+	MOVQ    ldn+104(FP), R15
+	SHLQ    $0x02, R15
+
+fetching:
+	PREFETCHT1       (R14)
+	PREFETCHT1       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R10)
+	PREFETCHT0       64(R10)
+	VMOVUPS.Z        (R8), K1, Z22
+	VMOVUPS.Z        64(R8), K2, Z23
+	VFMADD231PS.BCST (CX), Z22, Z0
+	VFMADD231PS.BCST (CX), Z23, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z22, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z23, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z22, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z23, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z22, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z23, Z7
+	VFMADD231PS.BCST (SI), Z22, Z8
+	VFMADD231PS.BCST (SI), Z23, Z9
+	VFMADD231PS.BCST (SI)(DX*1), Z22, Z10
+	VFMADD231PS.BCST (SI)(DX*1), Z23, Z11
+	VFMADD231PS.BCST (SI)(DX*2), Z22, Z12
+	VFMADD231PS.BCST (SI)(DX*2), Z23, Z13
+	VFMADD231PS.BCST (SI)(BX*1), Z22, Z14
+	VFMADD231PS.BCST (SI)(BX*1), Z23, Z15
+	VFMADD231PS.BCST (DI), Z22, Z16
+	VFMADD231PS.BCST (DI), Z23, Z17
+	VFMADD231PS.BCST (DI)(DX*1), Z22, Z18
+	VFMADD231PS.BCST (DI)(DX*1), Z23, Z19
+	VFMADD231PS.BCST (DI)(DX*2), Z22, Z20
+	VFMADD231PS.BCST (DI)(DX*2), Z23, Z21
+	PREFETCHT0       (R10)(R9*1)
+	PREFETCHT0       64(R10)(R9*1)
+	VMOVUPS.Z        (R8)(R9*1), K1, Z22
+	VMOVUPS.Z        64(R8)(R9*1), K2, Z23
+	VFMADD231PS.BCST 4(CX), Z22, Z0
+	VFMADD231PS.BCST 4(CX), Z23, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z22, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z23, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z22, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z23, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z22, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z23, Z7
+	VFMADD231PS.BCST 4(SI), Z22, Z8
+	VFMADD231PS.BCST 4(SI), Z23, Z9
+	VFMADD231PS.BCST 4(SI)(DX*1), Z22, Z10
+	VFMADD231PS.BCST 4(SI)(DX*1), Z23, Z11
+	VFMADD231PS.BCST 4(SI)(DX*2), Z22, Z12
+	VFMADD231PS.BCST 4(SI)(DX*2), Z23, Z13
+	VFMADD231PS.BCST 4(SI)(BX*1), Z22, Z14
+	VFMADD231PS.BCST 4(SI)(BX*1), Z23, Z15
+	VFMADD231PS.BCST 4(DI), Z22, Z16
+	VFMADD231PS.BCST 4(DI), Z23, Z17
+	VFMADD231PS.BCST 4(DI)(DX*1), Z22, Z18
+	VFMADD231PS.BCST 4(DI)(DX*1), Z23, Z19
+	VFMADD231PS.BCST 4(DI)(DX*2), Z22, Z20
+	VFMADD231PS.BCST 4(DI)(DX*2), Z23, Z21
+	PREFETCHT0       (R10)(R9*2)
+	PREFETCHT0       64(R10)(R9*2)
+	VMOVUPS.Z        (R8)(R9*2), K1, Z22
+	VMOVUPS.Z        64(R8)(R9*2), K2, Z23
+	VFMADD231PS.BCST 8(CX), Z22, Z0
+	VFMADD231PS.BCST 8(CX), Z23, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z22, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z23, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z22, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z23, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z22, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z23, Z7
+	VFMADD231PS.BCST 8(SI), Z22, Z8
+	VFMADD231PS.BCST 8(SI), Z23, Z9
+	VFMADD231PS.BCST 8(SI)(DX*1), Z22, Z10
+	VFMADD231PS.BCST 8(SI)(DX*1), Z23, Z11
+	VFMADD231PS.BCST 8(SI)(DX*2), Z22, Z12
+	VFMADD231PS.BCST 8(SI)(DX*2), Z23, Z13
+	VFMADD231PS.BCST 8(SI)(BX*1), Z22, Z14
+	VFMADD231PS.BCST 8(SI)(BX*1), Z23, Z15
+	VFMADD231PS.BCST 8(DI), Z22, Z16
+	VFMADD231PS.BCST 8(DI), Z23, Z17
+	VFMADD231PS.BCST 8(DI)(DX*1), Z22, Z18
+	VFMADD231PS.BCST 8(DI)(DX*1), Z23, Z19
+	VFMADD231PS.BCST 8(DI)(DX*2), Z22, Z20
+	VFMADD231PS.BCST 8(DI)(DX*2), Z23, Z21
+	PREFETCHT0       (R10)(R11*1)
+	PREFETCHT0       64(R10)(R11*1)
+	VMOVUPS.Z        (R8)(R11*1), K1, Z22
+	VMOVUPS.Z        64(R8)(R11*1), K2, Z23
+	VFMADD231PS.BCST 12(CX), Z22, Z0
+	VFMADD231PS.BCST 12(CX), Z23, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z22, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z23, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z22, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z23, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z22, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z23, Z7
+	VFMADD231PS.BCST 12(SI), Z22, Z8
+	VFMADD231PS.BCST 12(SI), Z23, Z9
+	VFMADD231PS.BCST 12(SI)(DX*1), Z22, Z10
+	VFMADD231PS.BCST 12(SI)(DX*1), Z23, Z11
+	VFMADD231PS.BCST 12(SI)(DX*2), Z22, Z12
+	VFMADD231PS.BCST 12(SI)(DX*2), Z23, Z13
+	VFMADD231PS.BCST 12(SI)(BX*1), Z22, Z14
+	VFMADD231PS.BCST 12(SI)(BX*1), Z23, Z15
+	VFMADD231PS.BCST 12(DI), Z22, Z16
+	VFMADD231PS.BCST 12(DI), Z23, Z17
+	VFMADD231PS.BCST 12(DI)(DX*1), Z22, Z18
+	VFMADD231PS.BCST 12(DI)(DX*1), Z23, Z19
+	VFMADD231PS.BCST 12(DI)(DX*2), Z22, Z20
+	VFMADD231PS.BCST 12(DI)(DX*2), Z23, Z21
+	ADDQ             $0x10, CX
+	ADDQ             $0x10, SI
+	ADDQ             $0x10, DI
+	LEAQ             (R8)(R9*4), R8
+	LEAQ             (R10)(R9*4), R10
+	DECQ             R13
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R10)
@@ -5661,9 +7437,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns11(SB), NOSPLIT, $0-96
+// func tile512Columns11(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns11(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -5739,50 +7515,176 @@ TEXT ·tile512Columns11(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	VPXORD  Z20, Z20, Z20
+	VPXORD  Z21, Z21, Z21
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z22
+	VMOVUPS.Z        64(SI), K2, Z23
+	VFMADD231PS.BCST (CX), Z22, Z0
+	VFMADD231PS.BCST (CX), Z23, Z1
+	VFMADD231PS.BCST 4(CX), Z22, Z2
+	VFMADD231PS.BCST 4(CX), Z23, Z3
+	VFMADD231PS.BCST 8(CX), Z22, Z4
+	VFMADD231PS.BCST 8(CX), Z23, Z5
+	VFMADD231PS.BCST 12(CX), Z22, Z6
+	VFMADD231PS.BCST 12(CX), Z23, Z7
+	VFMADD231PS.BCST 16(CX), Z22, Z8
+	VFMADD231PS.BCST 16(CX), Z23, Z9
+	VFMADD231PS.BCST 20(CX), Z22, Z10
+	VFMADD231PS.BCST 20(CX), Z23, Z11
+	VFMADD231PS.BCST 24(CX), Z22, Z12
+	VFMADD231PS.BCST 24(CX), Z23, Z13
+	VFMADD231PS.BCST 28(CX), Z22, Z14
+	VFMADD231PS.BCST 28(CX), Z23, Z15
+	VFMADD231PS.BCST 32(CX), Z22, Z16
+	VFMADD231PS.BCST 32(CX), Z23, Z17
+	VFMADD231PS.BCST 36(CX), Z22, Z18
+	VFMADD231PS.BCST 36(CX), Z23, Z19
+	VFMADD231PS.BCST 40(CX), Z22, Z20
+	VFMADD231PS.BCST 40(CX), Z23, Z21
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z22
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z23
+	VFMADD231PS.BCST (CX)(DX*1), Z22, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z23, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z22, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z23, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z22, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z23, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z22, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z23, Z7
+	VFMADD231PS.BCST 16(CX)(DX*1), Z22, Z8
+	VFMADD231PS.BCST 16(CX)(DX*1), Z23, Z9
+	VFMADD231PS.BCST 20(CX)(DX*1), Z22, Z10
+	VFMADD231PS.BCST 20(CX)(DX*1), Z23, Z11
+	VFMADD231PS.BCST 24(CX)(DX*1), Z22, Z12
+	VFMADD231PS.BCST 24(CX)(DX*1), Z23, Z13
+	VFMADD231PS.BCST 28(CX)(DX*1), Z22, Z14
+	VFMADD231PS.BCST 28(CX)(DX*1), Z23, Z15
+	VFMADD231PS.BCST 32(CX)(DX*1), Z22, Z16
+	VFMADD231PS.BCST 32(CX)(DX*1), Z23, Z17
+	VFMADD231PS.BCST 36(CX)(DX*1), Z22, Z18
+	VFMADD231PS.BCST 36(CX)(DX*1), Z23, Z19
+	VFMADD231PS.BCST 40(CX)(DX*1), Z22, Z20
+	VFMADD231PS.BCST 40(CX)(DX*1), Z23, Z21
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z22
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z23
+	VFMADD231PS.BCST (CX)(DX*2), Z22, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z23, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z22, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z23, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z22, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z23, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z22, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z23, Z7
+	VFMADD231PS.BCST 16(CX)(DX*2), Z22, Z8
+	VFMADD231PS.BCST 16(CX)(DX*2), Z23, Z9
+	VFMADD231PS.BCST 20(CX)(DX*2), Z22, Z10
+	VFMADD231PS.BCST 20(CX)(DX*2), Z23, Z11
+	VFMADD231PS.BCST 24(CX)(DX*2), Z22, Z12
+	VFMADD231PS.BCST 24(CX)(DX*2), Z23, Z13
+	VFMADD231PS.BCST 28(CX)(DX*2), Z22, Z14
+	VFMADD231PS.BCST 28(CX)(DX*2), Z23, Z15
+	VFMADD231PS.BCST 32(CX)(DX*2), Z22, Z16
+	VFMADD231PS.BCST 32(CX)(DX*2), Z23, Z17
+	VFMADD231PS.BCST 36(CX)(DX*2), Z22, Z18
+	VFMADD231PS.BCST 36(CX)(DX*2), Z23, Z19
+	VFMADD231PS.BCST 40(CX)(DX*2), Z22, Z20
+	VFMADD231PS.BCST 40(CX)(DX*2), Z23, Z21
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z22
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z23
+	VFMADD231PS.BCST (CX)(BX*1), Z22, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z23, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z22, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z23, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z22, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z23, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z22, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z23, Z7
+	VFMADD231PS.BCST 16(CX)(BX*1), Z22, Z8
+	VFMADD231PS.BCST 16(CX)(BX*1), Z23, Z9
+	VFMADD231PS.BCST 20(CX)(BX*1), Z22, Z10
+	VFMADD231PS.BCST 20(CX)(BX*1), Z23, Z11
+	VFMADD231PS.BCST 24(CX)(BX*1), Z22, Z12
+	VFMADD231PS.BCST 24(CX)(BX*1), Z23, Z13
+	VFMADD231PS.BCST 28(CX)(BX*1), Z22, Z14
+	VFMADD231PS.BCST 28(CX)(BX*1), Z23, Z15
+	VFMADD231PS.BCST 32(CX)(BX*1), Z22, Z16
+	VFMADD231PS.BCST 32(CX)(BX*1), Z23, Z17
+	VFMADD231PS.BCST 36(CX)(BX*1), Z22, Z18
+	VFMADD231PS.BCST 36(CX)(BX*1), Z23, Z19
+	VFMADD231PS.BCST 40(CX)(BX*1), Z22, Z20
+	VFMADD231PS.BCST 40(CX)(BX*1), Z23, Z21
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -6081,9 +7983,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Rows12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Rows12(SB), NOSPLIT, $0-96
+// func tile512Rows12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Rows12(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -6165,54 +8067,190 @@ TEXT ·tile512Rows12(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	LEAQ   (SI)(DX*4), DI
-	MOVQ   b+24(FP), R8
-	MOVQ   ldb+32(FP), R9
-	SHLQ   $0x02, R9
-	LEAQ   (R8)(R9*8), R10
-	LEAQ   (R9)(R9*2), R11
-	MOVQ   n+56(FP), R12
-	MOVQ   $-1, R13
-	BZHIQ  R12, R13, R13
-	KMOVW  R13, K1
-	MOVQ   $-1, R13
-	BZHIQ  R12, R13, R13
-	SHRQ   $0x10, R13
-	KMOVW  R13, K2
-	MOVQ   AX, R12
-	ANDQ   $0x03, R12
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	VPXORD  Z20, Z20, Z20
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	LEAQ    (SI)(DX*4), DI
+	MOVQ    b+24(FP), R8
+	MOVQ    ldb+32(FP), R9
+	SHLQ    $0x02, R9
+	LEAQ    (R8)(R9*8), R10
+	LEAQ    (R9)(R9*2), R11
+	MOVQ    n+56(FP), R12
+	MOVQ    $-1, R13
+	BZHIQ   R12, R13, R13
+	KMOVW   R13, K1
+	MOVQ    $-1, R13
+	BZHIQ   R12, R13, R13
+	SHRQ    $0x10, R13
+	KMOVW   R13, K2
+	MOVQ    AX, R12
+	ANDQ    $0x03, R12
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R13
+	CMPQ    R13, AX
+	CMOVQGT AX, R13
+	SUBQ    R13, AX
+	TESTQ   R13, R13
+	JZ      plain
+	MOVQ    next+96(FP), R14
+	MOVQ    ldn+104(FP), R15
+	SHLQ    $0x02, R15
+
+fetching:
+	PREFETCHT1       (R14)
+	PREFETCHT1       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R10)
+	PREFETCHT0       64(R10)
+	VMOVUPS.Z        (R8), K1, Z24
+	VMOVUPS.Z        64(R8), K2, Z25
+	VFMADD231PS.BCST (CX), Z24, Z0
+	VFMADD231PS.BCST (CX), Z25, Z1
+	VFMADD231PS.BCST (CX)(DX*1), Z24, Z2
+	VFMADD231PS.BCST (CX)(DX*1), Z25, Z3
+	VFMADD231PS.BCST (CX)(DX*2), Z24, Z4
+	VFMADD231PS.BCST (CX)(DX*2), Z25, Z5
+	VFMADD231PS.BCST (CX)(BX*1), Z24, Z6
+	VFMADD231PS.BCST (CX)(BX*1), Z25, Z7
+	VFMADD231PS.BCST (SI), Z24, Z8
+	VFMADD231PS.BCST (SI), Z25, Z9
+	VFMADD231PS.BCST (SI)(DX*1), Z24, Z10
+	VFMADD231PS.BCST (SI)(DX*1), Z25, Z11
+	VFMADD231PS.BCST (SI)(DX*2), Z24, Z12
+	VFMADD231PS.BCST (SI)(DX*2), Z25, Z13
+	VFMADD231PS.BCST (SI)(BX*1), Z24, Z14
+	VFMADD231PS.BCST (SI)(BX*1), Z25, Z15
+	VFMADD231PS.BCST (DI), Z24, Z16
+	VFMADD231PS.BCST (DI), Z25, Z17
+	VFMADD231PS.BCST (DI)(DX*1), Z24, Z18
+	VFMADD231PS.BCST (DI)(DX*1), Z25, Z19
+	VFMADD231PS.BCST (DI)(DX*2), Z24, Z20
+	VFMADD231PS.BCST (DI)(DX*2), Z25, Z21
+	VFMADD231PS.BCST (DI)(BX*1), Z24, Z22
+	VFMADD231PS.BCST (DI)(BX*1), Z25, Z23
+	PREFETCHT0       (R10)(R9*1)
+	PREFETCHT0       64(R10)(R9*1)
+	VMOVUPS.Z        (R8)(R9*1), K1, Z24
+	VMOVUPS.Z        64(R8)(R9*1), K2, Z25
+	VFMADD231PS.BCST 4(CX), Z24, Z0
+	VFMADD231PS.BCST 4(CX), Z25, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z24, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z25, Z3
+	VFMADD231PS.BCST 4(CX)(DX*2), Z24, Z4
+	VFMADD231PS.BCST 4(CX)(DX*2), Z25, Z5
+	VFMADD231PS.BCST 4(CX)(BX*1), Z24, Z6
+	VFMADD231PS.BCST 4(CX)(BX*1), Z25, Z7
+	VFMADD231PS.BCST 4(SI), Z24, Z8
+	VFMADD231PS.BCST 4(SI), Z25, Z9
+	VFMADD231PS.BCST 4(SI)(DX*1), Z24, Z10
+	VFMADD231PS.BCST 4(SI)(DX*1), Z25, Z11
+	VFMADD231PS.BCST 4(SI)(DX*2), Z24, Z12
+	VFMADD231PS.BCST 4(SI)(DX*2), Z25, Z13
+	VFMADD231PS.BCST 4(SI)(BX*1), Z24, Z14
+	VFMADD231PS.BCST 4(SI)(BX*1), Z25, Z15
+	VFMADD231PS.BCST 4(DI), Z24, Z16
+	VFMADD231PS.BCST 4(DI), Z25, Z17
+	VFMADD231PS.BCST 4(DI)(DX*1), Z24, Z18
+	VFMADD231PS.BCST 4(DI)(DX*1), Z25, Z19
+	VFMADD231PS.BCST 4(DI)(DX*2), Z24, Z20
+	VFMADD231PS.BCST 4(DI)(DX*2), Z25, Z21
+	VFMADD231PS.BCST 4(DI)(BX*1), Z24, Z22
+	VFMADD231PS.BCST 4(DI)(BX*1), Z25, Z23
+	PREFETCHT0       (R10)(R9*2)
+	PREFETCHT0       64(R10)(R9*2)
+	VMOVUPS.Z        (R8)(R9*2), K1, Z24
+	VMOVUPS.Z        64(R8)(R9*2), K2, Z25
+	VFMADD231PS.BCST 8(CX), Z24, Z0
+	VFMADD231PS.BCST 8(CX), Z25, Z1
+	VFMADD231PS.BCST 8(CX)(DX*1), Z24, Z2
+	VFMADD231PS.BCST 8(CX)(DX*1), Z25, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z24, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z25, Z5
+	VFMADD231PS.BCST 8(CX)(BX*1), Z24, Z6
+	VFMADD231PS.BCST 8(CX)(BX*1), Z25, Z7
+	VFMADD231PS.BCST 8(SI), Z24, Z8
+	VFMADD231PS.BCST 8(SI), Z25, Z9
+	VFMADD231PS.BCST 8(SI)(DX*1), Z24, Z10
+	VFMADD231PS.BCST 8(SI)(DX*1), Z25, Z11
+	VFMADD231PS.BCST 8(SI)(DX*2), Z24, Z12
+	VFMADD231PS.BCST 8(SI)(DX*2), Z25, Z13
+	VFMADD231PS.BCST 8(SI)(BX*1), Z24, Z14
+	VFMADD231PS.BCST 8(SI)(BX*1), Z25, Z15
+	VFMADD231PS.BCST 8(DI), Z24, Z16
+	VFMADD231PS.BCST 8(DI), Z25, Z17
+	VFMADD231PS.BCST 8(DI)(DX*1), Z24, Z18
+	VFMADD231PS.BCST 8(DI)(DX*1), Z25, Z19
+	VFMADD231PS.BCST 8(DI)(DX*2), Z24, Z20
+	VFMADD231PS.BCST 8(DI)(DX*2), Z25, Z21
+	VFMADD231PS.BCST 8(DI)(BX*1), Z24, Z22
+	VFMADD231PS.BCST 8(DI)(BX*1), Z25, Z23
+	PREFETCHT0       (R10)(R11*1)
+	PREFETCHT0       64(R10)(R11*1)
+	VMOVUPS.Z        (R8)(R11*1), K1, Z24
+	VMOVUPS.Z        64(R8)(R11*1), K2, Z25
+	VFMADD231PS.BCST 12(CX), Z24, Z0
+	VFMADD231PS.BCST 12(CX), Z25, Z1
+	VFMADD231PS.BCST 12(CX)(DX*1), Z24, Z2
+	VFMADD231PS.BCST 12(CX)(DX*1), Z25, Z3
+	VFMADD231PS.BCST 12(CX)(DX*2), Z24, Z4
+	VFMADD231PS.BCST 12(CX)(DX*2), Z25, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z24, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z25, Z7
+	VFMADD231PS.BCST 12(SI), Z24, Z8
+	VFMADD231PS.BCST 12(SI), Z25, Z9
+	VFMADD231PS.BCST 12(SI)(DX*1), Z24, Z10
+	VFMADD231PS.BCST 12(SI)(DX*1), Z25, Z11
+	VFMADD231PS.BCST 12(SI)(DX*2), Z24, Z12
+	VFMADD231PS.BCST 12(SI)(DX*2), Z25, Z13
+	VFMADD231PS.BCST 12(SI)(BX*1), Z24, Z14
+	VFMADD231PS.BCST 12(SI)(BX*1), Z25, Z15
+	VFMADD231PS.BCST 12(DI), Z24, Z16
+	VFMADD231PS.BCST 12(DI), Z25, Z17
+	VFMADD231PS.BCST 12(DI)(DX*1), Z24, Z18
+	VFMADD231PS.BCST 12(DI)(DX*1), Z25, Z19
+	VFMADD231PS.BCST 12(DI)(DX*2), Z24, Z20
+	VFMADD231PS.BCST 12(DI)(DX*2), Z25, Z21
+	VFMADD231PS.BCST 12(DI)(BX*1), Z24, Z22
+	VFMADD231PS.BCST 12(DI)(BX*1), Z25, Z23
+	ADDQ             $0x10, CX
+	ADDQ             $0x10, SI
+	ADDQ             $0x10, DI
+	LEAQ             (R8)(R9*4), R8
+	LEAQ             (R10)(R9*4), R10
+	DECQ             R13
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R10)
@@ -6536,9 +8574,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile512Columns12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile512Columns12(SB), NOSPLIT, $0-96
+// func tile512Columns12(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile512Columns12(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -6620,52 +8658,186 @@ TEXT ·tile512Columns12(SB), NOSPLIT, $0-96
 	PREFETCHT0 64(AX)
 
 begin:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   n+56(FP), R10
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	KMOVW  R11, K1
-	MOVQ   $-1, R11
-	BZHIQ  R10, R11, R11
-	SHRQ   $0x10, R11
-	KMOVW  R11, K2
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	VPXORD  Z20, Z20, Z20
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    n+56(FP), R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1       (R12)
+	PREFETCHT1       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R8)
+	PREFETCHT0       64(R8)
+	VMOVUPS.Z        (SI), K1, Z24
+	VMOVUPS.Z        64(SI), K2, Z25
+	VFMADD231PS.BCST (CX), Z24, Z0
+	VFMADD231PS.BCST (CX), Z25, Z1
+	VFMADD231PS.BCST 4(CX), Z24, Z2
+	VFMADD231PS.BCST 4(CX), Z25, Z3
+	VFMADD231PS.BCST 8(CX), Z24, Z4
+	VFMADD231PS.BCST 8(CX), Z25, Z5
+	VFMADD231PS.BCST 12(CX), Z24, Z6
+	VFMADD231PS.BCST 12(CX), Z25, Z7
+	VFMADD231PS.BCST 16(CX), Z24, Z8
+	VFMADD231PS.BCST 16(CX), Z25, Z9
+	VFMADD231PS.BCST 20(CX), Z24, Z10
+	VFMADD231PS.BCST 20(CX), Z25, Z11
+	VFMADD231PS.BCST 24(CX), Z24, Z12
+	VFMADD231PS.BCST 24(CX), Z25, Z13
+	VFMADD231PS.BCST 28(CX), Z24, Z14
+	VFMADD231PS.BCST 28(CX), Z25, Z15
+	VFMADD231PS.BCST 32(CX), Z24, Z16
+	VFMADD231PS.BCST 32(CX), Z25, Z17
+	VFMADD231PS.BCST 36(CX), Z24, Z18
+	VFMADD231PS.BCST 36(CX), Z25, Z19
+	VFMADD231PS.BCST 40(CX), Z24, Z20
+	VFMADD231PS.BCST 40(CX), Z25, Z21
+	VFMADD231PS.BCST 44(CX), Z24, Z22
+	VFMADD231PS.BCST 44(CX), Z25, Z23
+	PREFETCHT0       (R8)(DI*1)
+	PREFETCHT0       64(R8)(DI*1)
+	VMOVUPS.Z        (SI)(DI*1), K1, Z24
+	VMOVUPS.Z        64(SI)(DI*1), K2, Z25
+	VFMADD231PS.BCST (CX)(DX*1), Z24, Z0
+	VFMADD231PS.BCST (CX)(DX*1), Z25, Z1
+	VFMADD231PS.BCST 4(CX)(DX*1), Z24, Z2
+	VFMADD231PS.BCST 4(CX)(DX*1), Z25, Z3
+	VFMADD231PS.BCST 8(CX)(DX*1), Z24, Z4
+	VFMADD231PS.BCST 8(CX)(DX*1), Z25, Z5
+	VFMADD231PS.BCST 12(CX)(DX*1), Z24, Z6
+	VFMADD231PS.BCST 12(CX)(DX*1), Z25, Z7
+	VFMADD231PS.BCST 16(CX)(DX*1), Z24, Z8
+	VFMADD231PS.BCST 16(CX)(DX*1), Z25, Z9
+	VFMADD231PS.BCST 20(CX)(DX*1), Z24, Z10
+	VFMADD231PS.BCST 20(CX)(DX*1), Z25, Z11
+	VFMADD231PS.BCST 24(CX)(DX*1), Z24, Z12
+	VFMADD231PS.BCST 24(CX)(DX*1), Z25, Z13
+	VFMADD231PS.BCST 28(CX)(DX*1), Z24, Z14
+	VFMADD231PS.BCST 28(CX)(DX*1), Z25, Z15
+	VFMADD231PS.BCST 32(CX)(DX*1), Z24, Z16
+	VFMADD231PS.BCST 32(CX)(DX*1), Z25, Z17
+	VFMADD231PS.BCST 36(CX)(DX*1), Z24, Z18
+	VFMADD231PS.BCST 36(CX)(DX*1), Z25, Z19
+	VFMADD231PS.BCST 40(CX)(DX*1), Z24, Z20
+	VFMADD231PS.BCST 40(CX)(DX*1), Z25, Z21
+	VFMADD231PS.BCST 44(CX)(DX*1), Z24, Z22
+	VFMADD231PS.BCST 44(CX)(DX*1), Z25, Z23
+	PREFETCHT0       (R8)(DI*2)
+	PREFETCHT0       64(R8)(DI*2)
+	VMOVUPS.Z        (SI)(DI*2), K1, Z24
+	VMOVUPS.Z        64(SI)(DI*2), K2, Z25
+	VFMADD231PS.BCST (CX)(DX*2), Z24, Z0
+	VFMADD231PS.BCST (CX)(DX*2), Z25, Z1
+	VFMADD231PS.BCST 4(CX)(DX*2), Z24, Z2
+	VFMADD231PS.BCST 4(CX)(DX*2), Z25, Z3
+	VFMADD231PS.BCST 8(CX)(DX*2), Z24, Z4
+	VFMADD231PS.BCST 8(CX)(DX*2), Z25, Z5
+	VFMADD231PS.BCST 12(CX)(DX*2), Z24, Z6
+	VFMADD231PS.BCST 12(CX)(DX*2), Z25, Z7
+	VFMADD231PS.BCST 16(CX)(DX*2), Z24, Z8
+	VFMADD231PS.BCST 16(CX)(DX*2), Z25, Z9
+	VFMADD231PS.BCST 20(CX)(DX*2), Z24, Z10
+	VFMADD231PS.BCST 20(CX)(DX*2), Z25, Z11
+	VFMADD231PS.BCST 24(CX)(DX*2), Z24, Z12
+	VFMADD231PS.BCST 24(CX)(DX*2), Z25, Z13
+	VFMADD231PS.BCST 28(CX)(DX*2), Z24, Z14
+	VFMADD231PS.BCST 28(CX)(DX*2), Z25, Z15
+	VFMADD231PS.BCST 32(CX)(DX*2), Z24, Z16
+	VFMADD231PS.BCST 32(CX)(DX*2), Z25, Z17
+	VFMADD231PS.BCST 36(CX)(DX*2), Z24, Z18
+	VFMADD231PS.BCST 36(CX)(DX*2), Z25, Z19
+	VFMADD231PS.BCST 40(CX)(DX*2), Z24, Z20
+	VFMADD231PS.BCST 40(CX)(DX*2), Z25, Z21
+	VFMADD231PS.BCST 44(CX)(DX*2), Z24, Z22
+	VFMADD231PS.BCST 44(CX)(DX*2), Z25, Z23
+	PREFETCHT0       (R8)(R9*1)
+	PREFETCHT0       64(R8)(R9*1)
+	VMOVUPS.Z        (SI)(R9*1), K1, Z24
+	VMOVUPS.Z        64(SI)(R9*1), K2, Z25
+	VFMADD231PS.BCST (CX)(BX*1), Z24, Z0
+	VFMADD231PS.BCST (CX)(BX*1), Z25, Z1
+	VFMADD231PS.BCST 4(CX)(BX*1), Z24, Z2
+	VFMADD231PS.BCST 4(CX)(BX*1), Z25, Z3
+	VFMADD231PS.BCST 8(CX)(BX*1), Z24, Z4
+	VFMADD231PS.BCST 8(CX)(BX*1), Z25, Z5
+	VFMADD231PS.BCST 12(CX)(BX*1), Z24, Z6
+	VFMADD231PS.BCST 12(CX)(BX*1), Z25, Z7
+	VFMADD231PS.BCST 16(CX)(BX*1), Z24, Z8
+	VFMADD231PS.BCST 16(CX)(BX*1), Z25, Z9
+	VFMADD231PS.BCST 20(CX)(BX*1), Z24, Z10
+	VFMADD231PS.BCST 20(CX)(BX*1), Z25, Z11
+	VFMADD231PS.BCST 24(CX)(BX*1), Z24, Z12
+	VFMADD231PS.BCST 24(CX)(BX*1), Z25, Z13
+	VFMADD231PS.BCST 28(CX)(BX*1), Z24, Z14
+	VFMADD231PS.BCST 28(CX)(BX*1), Z25, Z15
+	VFMADD231PS.BCST 32(CX)(BX*1), Z24, Z16
+	VFMADD231PS.BCST 32(CX)(BX*1), Z25, Z17
+	VFMADD231PS.BCST 36(CX)(BX*1), Z24, Z18
+	VFMADD231PS.BCST 36(CX)(BX*1), Z25, Z19
+	VFMADD231PS.BCST 40(CX)(BX*1), Z24, Z20
+	VFMADD231PS.BCST 40(CX)(BX*1), Z25, Z21
+	VFMADD231PS.BCST 44(CX)(BX*1), Z24, Z22
+	VFMADD231PS.BCST 44(CX)(BX*1), Z25, Z23
+	LEAQ             (CX)(DX*4), CX
+	LEAQ             (SI)(DI*4), SI
+	LEAQ             (R8)(DI*4), R8
+	DECQ             R11
+	JNZ              fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0       (R8)
@@ -6985,9 +9157,9 @@ put:
 	VZEROUPPER
 	RET
 
-// func tile256Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows1(SB), NOSPLIT, $0-96
+// func tile256Rows1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Rows1(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -7001,21 +9173,67 @@ TEXT ·tile256Rows1(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
-	SHLQ   $0x02, BX
-	LEAQ   (DX)(BX*8), SI
-	LEAQ   (BX)(BX*2), DI
-	MOVQ   AX, R8
-	ANDQ   $0x03, R8
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    b+24(FP), DX
+	MOVQ    ldb+32(FP), BX
+	SHLQ    $0x02, BX
+	LEAQ    (DX)(BX*8), SI
+	LEAQ    (BX)(BX*2), DI
+	MOVQ    AX, R8
+	ANDQ    $0x03, R8
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R9
+	CMPQ    R9, AX
+	CMOVQGT AX, R9
+	SUBQ    R9, AX
+	TESTQ   R9, R9
+	JZ      plain
+	MOVQ    next+96(FP), R10
+	MOVQ    ldn+104(FP), R11
+	SHLQ    $0x02, R11
+
+fetching:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         R11, R10
+	PREFETCHT0   (SI)
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	PREFETCHT0   (SI)(BX*1)
+	VMOVUPS      (DX)(BX*1), Y2
+	VMOVUPS      32(DX)(BX*1), Y3
+	VBROADCASTSS 4(CX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	PREFETCHT0   (SI)(BX*2)
+	VMOVUPS      (DX)(BX*2), Y2
+	VMOVUPS      32(DX)(BX*2), Y3
+	VBROADCASTSS 8(CX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	PREFETCHT0   (SI)(DI*1)
+	VMOVUPS      (DX)(DI*1), Y2
+	VMOVUPS      32(DX)(DI*1), Y3
+	VBROADCASTSS 12(CX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         $0x10, CX
+	LEAQ         (DX)(BX*4), DX
+	LEAQ         (SI)(BX*4), SI
+	DECQ         R9
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (SI)
@@ -7220,9 +9438,9 @@ DATA masks<>+248(SB)/4, $0x00000000
 DATA masks<>+252(SB)/4, $0x00000000
 GLOBL masks<>(SB), RODATA|NOPTR, $256
 
-// func tile256Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns1(SB), NOSPLIT, $0-96
+// func tile256Columns1(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Columns1(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -7236,22 +9454,68 @@ TEXT ·tile256Columns1(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R8)
+	VMOVUPS      (SI), Y2
+	VMOVUPS      32(SI), Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (SI)(DI*1), Y2
+	VMOVUPS      32(SI)(DI*1), Y3
+	VBROADCASTSS (CX)(DX*1), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	PREFETCHT0   (R8)(DI*2)
+	VMOVUPS      (SI)(DI*2), Y2
+	VMOVUPS      32(SI)(DI*2), Y3
+	VBROADCASTSS (CX)(DX*2), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	PREFETCHT0   (R8)(R9*1)
+	VMOVUPS      (SI)(R9*1), Y2
+	VMOVUPS      32(SI)(R9*1), Y3
+	VBROADCASTSS (CX)(BX*1), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (SI)(DI*4), SI
+	LEAQ         (R8)(DI*4), R8
+	DECQ         R11
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -7390,9 +9654,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows2(SB), NOSPLIT, $0-96
+// func tile256Rows2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Rows2(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -7410,23 +9674,81 @@ TEXT ·tile256Rows2(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+24(FP), BX
-	MOVQ   ldb+32(FP), SI
-	SHLQ   $0x02, SI
-	LEAQ   (BX)(SI*8), DI
-	LEAQ   (SI)(SI*2), R8
-	MOVQ   AX, R9
-	ANDQ   $0x03, R9
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    b+24(FP), BX
+	MOVQ    ldb+32(FP), SI
+	SHLQ    $0x02, SI
+	LEAQ    (BX)(SI*8), DI
+	LEAQ    (SI)(SI*2), R8
+	MOVQ    AX, R9
+	ANDQ    $0x03, R9
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R10
+	CMPQ    R10, AX
+	CMOVQGT AX, R10
+	SUBQ    R10, AX
+	TESTQ   R10, R10
+	JZ      plain
+	MOVQ    next+96(FP), R11
+	MOVQ    ldn+104(FP), R12
+	SHLQ    $0x02, R12
+
+fetching:
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
+	PREFETCHT0   (DI)
+	VMOVUPS      (BX), Y4
+	VMOVUPS      32(BX), Y5
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	PREFETCHT0   (DI)(SI*1)
+	VMOVUPS      (BX)(SI*1), Y4
+	VMOVUPS      32(BX)(SI*1), Y5
+	VBROADCASTSS 4(CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	PREFETCHT0   (DI)(SI*2)
+	VMOVUPS      (BX)(SI*2), Y4
+	VMOVUPS      32(BX)(SI*2), Y5
+	VBROADCASTSS 8(CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	PREFETCHT0   (DI)(R8*1)
+	VMOVUPS      (BX)(R8*1), Y4
+	VMOVUPS      32(BX)(R8*1), Y5
+	VBROADCASTSS 12(CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 12(CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         $0x10, CX
+	LEAQ         (BX)(SI*4), BX
+	LEAQ         (DI)(SI*4), DI
+	DECQ         R10
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (DI)
@@ -7606,9 +9928,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns2(SB), NOSPLIT, $0-96
+// func tile256Columns2(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Columns2(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -7626,24 +9948,82 @@ TEXT ·tile256Columns2(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R8)
+	VMOVUPS      (SI), Y4
+	VMOVUPS      32(SI), Y5
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(CX), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (SI)(DI*1), Y4
+	VMOVUPS      32(SI)(DI*1), Y5
+	VBROADCASTSS (CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	PREFETCHT0   (R8)(DI*2)
+	VMOVUPS      (SI)(DI*2), Y4
+	VMOVUPS      32(SI)(DI*2), Y5
+	VBROADCASTSS (CX)(DX*2), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(CX)(DX*2), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	PREFETCHT0   (R8)(R9*1)
+	VMOVUPS      (SI)(R9*1), Y4
+	VMOVUPS      32(SI)(R9*1), Y5
+	VBROADCASTSS (CX)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(CX)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (SI)(DI*4), SI
+	LEAQ         (R8)(DI*4), R8
+	DECQ         R11
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -7823,9 +10203,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows3(SB), NOSPLIT, $0-96
+// func tile256Rows3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Rows3(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -7847,25 +10227,95 @@ TEXT ·tile256Rows3(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+24(FP), BX
-	MOVQ   ldb+32(FP), SI
-	SHLQ   $0x02, SI
-	LEAQ   (BX)(SI*8), DI
-	LEAQ   (SI)(SI*2), R8
-	MOVQ   AX, R9
-	ANDQ   $0x03, R9
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    b+24(FP), BX
+	MOVQ    ldb+32(FP), SI
+	SHLQ    $0x02, SI
+	LEAQ    (BX)(SI*8), DI
+	LEAQ    (SI)(SI*2), R8
+	MOVQ    AX, R9
+	ANDQ    $0x03, R9
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R10
+	CMPQ    R10, AX
+	CMOVQGT AX, R10
+	SUBQ    R10, AX
+	TESTQ   R10, R10
+	JZ      plain
+	MOVQ    next+96(FP), R11
+	MOVQ    ldn+104(FP), R12
+	SHLQ    $0x02, R12
+
+fetching:
+	PREFETCHT1   (R11)
+	PREFETCHT1   64(R11)
+	ADDQ         R12, R11
+	PREFETCHT0   (DI)
+	VMOVUPS      (BX), Y6
+	VMOVUPS      32(BX), Y7
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	PREFETCHT0   (DI)(SI*1)
+	VMOVUPS      (BX)(SI*1), Y6
+	VMOVUPS      32(BX)(SI*1), Y7
+	VBROADCASTSS 4(CX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 4(CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	PREFETCHT0   (DI)(SI*2)
+	VMOVUPS      (BX)(SI*2), Y6
+	VMOVUPS      32(BX)(SI*2), Y7
+	VBROADCASTSS 8(CX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 8(CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 8(CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	PREFETCHT0   (DI)(R8*1)
+	VMOVUPS      (BX)(R8*1), Y6
+	VMOVUPS      32(BX)(R8*1), Y7
+	VBROADCASTSS 12(CX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 12(CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 12(CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         $0x10, CX
+	LEAQ         (BX)(SI*4), BX
+	LEAQ         (DI)(SI*4), DI
+	DECQ         R10
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (DI)
@@ -8086,9 +10536,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns3(SB), NOSPLIT, $0-96
+// func tile256Columns3(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Columns3(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -8110,26 +10560,96 @@ TEXT ·tile256Columns3(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R8)
+	VMOVUPS      (SI), Y6
+	VMOVUPS      32(SI), Y7
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 4(CX), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 8(CX), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (SI)(DI*1), Y6
+	VMOVUPS      32(SI)(DI*1), Y7
+	VBROADCASTSS (CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 8(CX)(DX*1), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	PREFETCHT0   (R8)(DI*2)
+	VMOVUPS      (SI)(DI*2), Y6
+	VMOVUPS      32(SI)(DI*2), Y7
+	VBROADCASTSS (CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 4(CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 8(CX)(DX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	PREFETCHT0   (R8)(R9*1)
+	VMOVUPS      (SI)(R9*1), Y6
+	VMOVUPS      32(SI)(R9*1), Y7
+	VBROADCASTSS (CX)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 4(CX)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 8(CX)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (SI)(DI*4), SI
+	LEAQ         (R8)(DI*4), R8
+	DECQ         R11
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -8350,9 +10870,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows4(SB), NOSPLIT, $0-96
+// func tile256Rows4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Rows4(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -8378,28 +10898,110 @@ TEXT ·tile256Rows4(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R8)
+	VMOVUPS      (SI), Y8
+	VMOVUPS      32(SI), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (SI)(DI*1), Y8
+	VMOVUPS      32(SI)(DI*1), Y9
+	VBROADCASTSS 4(CX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 4(CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 4(CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	PREFETCHT0   (R8)(DI*2)
+	VMOVUPS      (SI)(DI*2), Y8
+	VMOVUPS      32(SI)(DI*2), Y9
+	VBROADCASTSS 8(CX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 8(CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 8(CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	PREFETCHT0   (R8)(R9*1)
+	VMOVUPS      (SI)(R9*1), Y8
+	VMOVUPS      32(SI)(R9*1), Y9
+	VBROADCASTSS 12(CX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 12(CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 12(CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $0x10, CX
+	LEAQ         (SI)(DI*4), SI
+	LEAQ         (R8)(DI*4), R8
+	DECQ         R11
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -8661,9 +11263,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns4(SB), NOSPLIT, $0-96
+// func tile256Columns4(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Columns4(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -8689,28 +11291,110 @@ TEXT ·tile256Columns4(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R8)
+	VMOVUPS      (SI), Y8
+	VMOVUPS      32(SI), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(CX), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(CX), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(CX), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (SI)(DI*1), Y8
+	VMOVUPS      32(SI)(DI*1), Y9
+	VBROADCASTSS (CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(CX)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	PREFETCHT0   (R8)(DI*2)
+	VMOVUPS      (SI)(DI*2), Y8
+	VMOVUPS      32(SI)(DI*2), Y9
+	VBROADCASTSS (CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(CX)(DX*2), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	PREFETCHT0   (R8)(R9*1)
+	VMOVUPS      (SI)(R9*1), Y8
+	VMOVUPS      32(SI)(R9*1), Y9
+	VBROADCASTSS (CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(CX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (SI)(DI*4), SI
+	LEAQ         (R8)(DI*4), R8
+	DECQ         R11
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -8972,9 +11656,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows5(SB), NOSPLIT, $0-96
+// func tile256Rows5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Rows5(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -9004,31 +11688,126 @@ TEXT ·tile256Rows5(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	MOVQ   b+24(FP), DI
-	MOVQ   ldb+32(FP), R8
-	SHLQ   $0x02, R8
-	LEAQ   (DI)(R8*8), R9
-	LEAQ   (R8)(R8*2), R10
-	MOVQ   AX, R11
-	ANDQ   $0x03, R11
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	MOVQ    b+24(FP), DI
+	MOVQ    ldb+32(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (DI)(R8*8), R9
+	LEAQ    (R8)(R8*2), R10
+	MOVQ    AX, R11
+	ANDQ    $0x03, R11
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R12
+	CMPQ    R12, AX
+	CMOVQGT AX, R12
+	SUBQ    R12, AX
+	TESTQ   R12, R12
+	JZ      plain
+	MOVQ    next+96(FP), R13
+	MOVQ    ldn+104(FP), R14
+	SHLQ    $0x02, R14
+
+fetching:
+	PREFETCHT1   (R13)
+	PREFETCHT1   64(R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R9)
+	VMOVUPS      (DI), Y10
+	VMOVUPS      32(DI), Y11
+	VBROADCASTSS (CX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (DI)(R8*1), Y10
+	VMOVUPS      32(DI)(R8*1), Y11
+	VBROADCASTSS 4(CX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 4(CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 4(CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 4(SI), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	PREFETCHT0   (R9)(R8*2)
+	VMOVUPS      (DI)(R8*2), Y10
+	VMOVUPS      32(DI)(R8*2), Y11
+	VBROADCASTSS 8(CX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 8(CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 8(CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 8(SI), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	PREFETCHT0   (R9)(R10*1)
+	VMOVUPS      (DI)(R10*1), Y10
+	VMOVUPS      32(DI)(R10*1), Y11
+	VBROADCASTSS 12(CX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 12(CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 12(CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 12(SI), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         $0x10, CX
+	ADDQ         $0x10, SI
+	LEAQ         (DI)(R8*4), DI
+	LEAQ         (R9)(R8*4), R9
+	DECQ         R12
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R9)
@@ -9333,9 +12112,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns5(SB), NOSPLIT, $0-96
+// func tile256Columns5(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Columns5(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -9365,30 +12144,124 @@ TEXT ·tile256Columns5(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R8)
+	VMOVUPS      (SI), Y10
+	VMOVUPS      32(SI), Y11
+	VBROADCASTSS (CX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(CX), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(CX), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(CX), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 16(CX), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (SI)(DI*1), Y10
+	VMOVUPS      32(SI)(DI*1), Y11
+	VBROADCASTSS (CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 16(CX)(DX*1), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	PREFETCHT0   (R8)(DI*2)
+	VMOVUPS      (SI)(DI*2), Y10
+	VMOVUPS      32(SI)(DI*2), Y11
+	VBROADCASTSS (CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 16(CX)(DX*2), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	PREFETCHT0   (R8)(R9*1)
+	VMOVUPS      (SI)(R9*1), Y10
+	VMOVUPS      32(SI)(R9*1), Y11
+	VBROADCASTSS (CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 16(CX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (SI)(DI*4), SI
+	LEAQ         (R8)(DI*4), R8
+	DECQ         R11
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -9691,9 +12564,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Rows6(SB), NOSPLIT, $0-96
+// func tile256Rows6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Rows6(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -9727,33 +12600,140 @@ TEXT ·tile256Rows6(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	MOVQ   b+24(FP), DI
-	MOVQ   ldb+32(FP), R8
-	SHLQ   $0x02, R8
-	LEAQ   (DI)(R8*8), R9
-	LEAQ   (R8)(R8*2), R10
-	MOVQ   AX, R11
-	ANDQ   $0x03, R11
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	LEAQ    (CX)(DX*4), SI
+	MOVQ    b+24(FP), DI
+	MOVQ    ldb+32(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (DI)(R8*8), R9
+	LEAQ    (R8)(R8*2), R10
+	MOVQ    AX, R11
+	ANDQ    $0x03, R11
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R12
+	CMPQ    R12, AX
+	CMOVQGT AX, R12
+	SUBQ    R12, AX
+	TESTQ   R12, R12
+	JZ      plain
+	MOVQ    next+96(FP), R13
+	MOVQ    ldn+104(FP), R14
+	SHLQ    $0x02, R14
+
+fetching:
+	PREFETCHT1   (R13)
+	PREFETCHT1   64(R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R9)
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VBROADCASTSS (CX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (SI)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	PREFETCHT0   (R9)(R8*1)
+	VMOVUPS      (DI)(R8*1), Y12
+	VMOVUPS      32(DI)(R8*1), Y13
+	VBROADCASTSS 4(CX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 4(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 4(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 4(SI), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 4(SI)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	PREFETCHT0   (R9)(R8*2)
+	VMOVUPS      (DI)(R8*2), Y12
+	VMOVUPS      32(DI)(R8*2), Y13
+	VBROADCASTSS 8(CX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 8(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 8(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 8(SI), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 8(SI)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	PREFETCHT0   (R9)(R10*1)
+	VMOVUPS      (DI)(R10*1), Y12
+	VMOVUPS      32(DI)(R10*1), Y13
+	VBROADCASTSS 12(CX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 12(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 12(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 12(SI), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 12(SI)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $0x10, CX
+	ADDQ         $0x10, SI
+	LEAQ         (DI)(R8*4), DI
+	LEAQ         (R9)(R8*4), R9
+	DECQ         R12
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R9)
@@ -10099,9 +13079,9 @@ putNarrow:
 	VZEROUPPER
 	RET
 
-// func tile256Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile256Columns6(SB), NOSPLIT, $0-96
+// func tile256Columns6(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from *float32, bias *float32, residual *float32, ldr int, next *float32, ldn int, fetches int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile256Columns6(SB), NOSPLIT, $0-120
 	MOVQ       c+40(FP), AX
 	MOVQ       ldc+48(FP), CX
 	SHLQ       $0x02, CX
@@ -10135,32 +13115,138 @@ TEXT ·tile256Columns6(SB), NOSPLIT, $0-96
 	PREFETCHT0 (AX)
 
 begin:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   lda+16(FP), DX
-	SHLQ   $0x02, DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   b+24(FP), SI
-	MOVQ   ldb+32(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (SI)(DI*8), R8
-	LEAQ   (DI)(DI*2), R9
-	MOVQ   AX, R10
-	ANDQ   $0x03, R10
-	SHRQ   $0x02, AX
-	JZ     rest
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	MOVQ    k+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    b+24(FP), SI
+	MOVQ    ldb+32(FP), DI
+	SHLQ    $0x02, DI
+	LEAQ    (SI)(DI*8), R8
+	LEAQ    (DI)(DI*2), R9
+	MOVQ    AX, R10
+	ANDQ    $0x03, R10
+	SHRQ    $0x02, AX
+	MOVQ    fetches+112(FP), R11
+	CMPQ    R11, AX
+	CMOVQGT AX, R11
+	SUBQ    R11, AX
+	TESTQ   R11, R11
+	JZ      plain
+	MOVQ    next+96(FP), R12
+	MOVQ    ldn+104(FP), R13
+	SHLQ    $0x02, R13
+
+fetching:
+	PREFETCHT1   (R12)
+	PREFETCHT1   64(R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R8)
+	VMOVUPS      (SI), Y12
+	VMOVUPS      32(SI), Y13
+	VBROADCASTSS (CX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(CX), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(CX), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(CX), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(CX), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(CX), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (SI)(DI*1), Y12
+	VMOVUPS      32(SI)(DI*1), Y13
+	VBROADCASTSS (CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(CX)(DX*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	PREFETCHT0   (R8)(DI*2)
+	VMOVUPS      (SI)(DI*2), Y12
+	VMOVUPS      32(SI)(DI*2), Y13
+	VBROADCASTSS (CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(CX)(DX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	PREFETCHT0   (R8)(R9*1)
+	VMOVUPS      (SI)(R9*1), Y12
+	VMOVUPS      32(SI)(R9*1), Y13
+	VBROADCASTSS (CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(CX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	LEAQ         (CX)(DX*4), CX
+	LEAQ         (SI)(DI*4), SI
+	LEAQ         (R8)(DI*4), R8
+	DECQ         R11
+	JNZ          fetching
+
+plain:
+	TESTQ AX, AX
+	JZ    rest
 
 loop:
 	PREFETCHT0   (R8)
@@ -10701,6 +13787,10 @@ TEXT ·dots512(SB), NOSPLIT, $0-56
 	MOVQ  $-1, R11
 	BZHIQ R10, R11, R11
 	KMOVW R11, K1
+	MOVQ  SI, R10
+	SHLQ  $0x02, R10
+	CMPQ  R10, BX
+	JE    one
 
 many:
 	CMPQ   DI, $0x08
@@ -10928,6 +14018,10 @@ TEXT ·dots256(SB), NOSPLIT, $0-56
 	NEGQ    R10
 	VMOVUPS 128(R11)(R10*4), Y1
 	VMOVUPS 160(R11)(R10*4), Y2
+	MOVQ    SI, R10
+	SHLQ    $0x02, R10
+	CMPQ    R10, BX
+	JE      one
 
 many:
 	CMPQ   DI, $0x04
@@ -11087,6 +14181,30 @@ onePut:
 	JMP    one
 
 done:
+	VZEROUPPER
+	RET
+
+// func fetch(x *float32, ld int, n int, rows int)
+// Requires: AVX, MMX+
+TEXT ·fetch(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ ld+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ n+16(FP), DX
+	MOVQ rows+24(FP), BX
+
+row:
+	MOVQ AX, SI
+	MOVQ DX, DI
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x40, SI
+	SUBQ       $0x10, DI
+	JG         line
+	ADDQ       CX, AX
+	DECQ       BX
+	JNZ        row
 	VZEROUPPER
 	RET
 

@@ -6,7 +6,7 @@ import "unsafe"
 func goTiles(inRows bool) []tileFunc {
 	tiles := make([]tileFunc, 5)
 	for rows := 1; rows < len(tiles); rows++ {
-		tiles[rows] = func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n int, from, bias, residual *float32, ldr int) {
+		tiles[rows] = func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, n int, from, bias, residual *float32, ldr int, _ *float32, _, _ int) {
 			m := strided{row: lda, col: 1}
 			if !inRows {
 				m = strided{row: 1, col: lda}

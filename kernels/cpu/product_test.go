@@ -76,7 +76,7 @@ func testTile(t *testing.T, r *rand.Rand, level *tier, tile tileFunc, inRows boo
 			pointers[i] = &x[0]
 		}
 	}
-	tile(k, &a.x[0], lda, &b[0], ldb, &c[0], ldc, n, pointers[0], pointers[1], pointers[2], ldr)
+	tile(k, &a.x[0], lda, &b[0], ldb, &c[0], ldc, n, pointers[0], pointers[1], pointers[2], ldr, nil, 0, 0)
 	unharmed(t, name, all)
 	addends[0] = before
 	for at := range c {

@@ -53,10 +53,11 @@ func planSumRows(_ kernels.SumRows, a kernels.Args, s *scratch) (rowSum, error) 
 
 func bindSumRows(b *Backend, _ kernels.SumRows, a kernels.Args, p rowSum) kernels.Launch {
 	x, rows, w := a.In[0].F32(), a.In[0].Dim(0), p.width
+	v := b.across(a)
 	sum := newLoop(p.count, nsElem*float64(p.per*w), func(t int) {
 		part := p.block(t)
 		for r := t * p.per; r < min((t+1)*p.per, rows); r++ {
-			b.tier.addTo(part, x[r*w:][:w])
+			v.addTo(part, x[r*w:][:w])
 		}
 	})
 	finish := p.finish(a.Out[0].F32())
@@ -73,7 +74,8 @@ func planGlobalNorm(_ kernels.GlobalNorm, a kernels.Args, s *scratch) ([]float64
 
 func bindGlobalNorm(b *Backend, _ kernels.GlobalNorm, a kernels.Args, partial []float64) kernels.Launch {
 	x, norm := a.In[0].F32(), a.Out[0].F32()
-	squares := spans(len(x), nsElem, func(lo, hi int) { _, partial[lo/spanSize] = b.tier.sums(x[lo:hi]) })
+	of := b.across(a)
+	squares := spans(len(x), nsElem, func(lo, hi int) { _, partial[lo/spanSize] = of.sums(x[lo:hi]) })
 	return func() error {
 		b.pool.run(squares)
 		var s float64
@@ -86,9 +88,12 @@ func bindGlobalNorm(b *Backend, _ kernels.GlobalNorm, a kernels.Args, partial []
 }
 
 func bindClipFactor(_ *Backend, c kernels.ClipFactor, a kernels.Args) kernels.Launch {
-	norm, factor := a.In[0].F32(), a.Out[0].F32()
+	norm, loss, limits, factor := a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.Out[0].F32()
 	return func() error {
 		factor[0] = clipFactor(c.Max, float64(norm[0]))
+		if l := loss[0]; l-l != 0 || l > limits[0] || norm[0] > limits[1] {
+			factor[0] = float32(math.NaN())
+		}
 		return nil
 	}
 }

@@ -16,90 +16,101 @@ func init() {
 // reciprocalRMS is 1/sqrt(mean(x²) + eps), rounded to float32.
 func (v *vectors) reciprocalRMS(x []float32, eps float64) float32 {
 	_, squares := v.sums(x)
-	return float32(1 / math.Sqrt(squares/float64(len(x))+eps))
+	return rootOf(squares, len(x), eps)
+}
+
+// rootOf is the same for n elements whose squares sum to so much.
+func rootOf(squares float64, n int, eps float64) float32 {
+	return float32(1 / math.Sqrt(squares/float64(n)+eps))
 }
 
 func bindRMSNorm(b *Backend, c kernels.RMSNorm, a kernels.Args) kernels.Launch {
-	return b.rmsNorm(c, a, nil)
+	y, x, gain := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
+	v, d, unit := b.across(a), len(gain), unitOf(c.UnitOffset)
+	return b.rmsNorm(a, v, d, func(n int) float32 {
+		x := x[n*d:][:d]
+		r := v.reciprocalRMS(x, c.Eps)
+		v.rmsRow(y[n*d:][:d], x, gain, r, unit)
+		return r
+	})
 }
 
 func bindAddRMSNorm(b *Backend, c kernels.AddRMSNorm, a kernels.Args) kernels.Launch {
-	of := kernels.Args{Out: a.Out[:1], Aux: a.Aux, In: []kernels.View{a.Out[1], a.In[2]}}
-	return b.rmsNorm(kernels.RMSNorm(c), of, b.tier.adding(a))
+	y, z, x, past, gain := a.Out[0].F32(), a.Out[1].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
+	v, d, unit := b.across(a), len(gain), unitOf(c.UnitOffset)
+	return b.rmsNorm(a, v, d, func(n int) float32 {
+		x, past := x[n*d:][:d], past[n*d:][:d]
+		_, squares := v.addSums(x, past)
+		r := rootOf(squares, d, c.Eps)
+		v.rmsAddRow(y[n*d:][:d], z[n*d:][:d], x, past, gain, r, unit)
+		return r
+	})
 }
 
-// rmsNorm binds the norm of x, each run of which before, unless it is nil, writes first.
-func (b *Backend) rmsNorm(c kernels.RMSNorm, a kernels.Args, before func(lo, hi int)) kernels.Launch {
-	y, x, gain := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32()
+// rmsNorm binds a norm of runs of d elements: row treats one of them by v and returns its 1/rms.
+func (b *Backend) rmsNorm(a kernels.Args, v *vectors, d int, row func(n int) float32) kernels.Launch {
 	rstd := statistic(a.Aux, 0)
-	d, unit := len(gain), unitOf(c.UnitOffset)
-	return b.run1(rowSpans(len(x)/d, d, 2*nsElem, func(lo, hi int) {
+	return b.run1(b.fenced(v, rowSpans(a.Out[0].Len()/d, d, 2*nsElem, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
-			if before != nil {
-				before(n*d, (n+1)*d)
-			}
-			x, y := x[n*d:][:d], y[n*d:][:d]
-			r := b.tier.reciprocalRMS(x, c.Eps)
-			b.tier.rmsRow(y, x, gain, r, unit)
+			r := row(n)
 			if rstd != nil {
 				rstd[n] = r
 			}
 		}
-	}))
+	})))
 }
 
 type rmsNormPlan struct {
 	gain rowSum
-	rows []float32 // of past
+	rows []float32 // one for each task, in which it begins rows of dx
 }
 
 func planRMSNormGrad(_ kernels.RMSNormGrad, a kernels.Args, s *scratch) (p rmsNormPlan, err error) {
 	d := a.In[1].Dim(0)
 	p.gain = planRowSum(a.In[0].Len()/d, d, s)
+	p.rows = s.f32(p.gain.count * d)
 	return p, nil
 }
 
 func bindRMSNormGrad(b *Backend, c kernels.RMSNormGrad, a kernels.Args, p rmsNormPlan) kernels.Launch {
-	return b.rmsNormGrad(c, a, p, past{})
+	return b.rmsNormGrad(c, a, p, nil)
 }
 
 func planAddRMSNormGrad(c kernels.AddRMSNormGrad, a kernels.Args, s *scratch) (p rmsNormPlan, err error) {
-	if p, err = planRMSNormGrad(kernels.RMSNormGrad(c), a, s); err == nil {
-		p.rows = s.f32(p.gain.count * p.gain.width)
-	}
-	return p, err
+	return planRMSNormGrad(kernels.RMSNormGrad(c), a, s)
 }
 
 func bindAddRMSNormGrad(b *Backend, c kernels.AddRMSNormGrad, a kernels.Args, p rmsNormPlan) kernels.Launch {
-	return b.rmsNormGrad(kernels.RMSNormGrad(c), a, p, past{r: a.In[3].F32(), rows: p.rows})
+	return b.rmsNormGrad(kernels.RMSNormGrad(c), a, p, a.In[3].F32())
 }
 
-func (b *Backend) rmsNormGrad(c kernels.RMSNormGrad, a kernels.Args, p rmsNormPlan, past past) kernels.Launch {
+// rmsNormGrad binds the gradient; past, unless it is nil, is what came past the norm. It may be the memory of dx.
+func (b *Backend) rmsNormGrad(c kernels.RMSNormGrad, a kernels.Args, p rmsNormPlan, past []float32) kernels.Launch {
 	dx, x, gain, dy := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32()
 	saved := statistic(a.Saved, 0)
 	d, per, unit := p.gain.width, p.gain.per, unitOf(c.UnitOffset)
 	runs := len(x) / d
-	rows := newLoop(p.gain.count, 4*nsElem*float64(per*d), func(t int) {
-		dgain := p.gain.block(t)
+	v := b.across(a)
+	rows := b.fenced(v, newLoop(p.gain.count, 4*nsElem*float64(per*d), func(t int) {
+		dgain, h := p.gain.block(t), p.rows[t*d:][:d]
 		for n := t * per; n < min((t+1)*per, runs); n++ {
 			x := x[n*d:][:d]
 			var r float32
 			if saved != nil {
 				r = saved[n]
 			} else {
-				r = b.tier.reciprocalRMS(x, c.Eps)
+				r = v.reciprocalRMS(x, c.Eps)
 			}
 			dx := dx[n*d:][:d]
-			h := past.row(t, dx)
-			sum := b.tier.rmsGradRow(h, dgain, x, gain, dy[n*d:][:d], r, unit)
+			sum := v.rmsGradRow(h, dgain, x, gain, dy[n*d:][:d], r, unit)
 			m := float32(float64(sum) / float64(d) * float64(r) * float64(r))
-			if past.r == nil {
-				b.tier.rmsGradEnd(dx, x, r, m)
+			if past == nil {
+				v.rmsGradEnd(dx, h, x, r, m)
 			} else {
-				b.tier.rmsGradAdd(dx, h, x, past.r[n*d:], r, m)
+				v.rmsGradAdd(dx, h, x, past[n*d:], r, m)
 			}
 		}
-	})
+	}))
 	finish := p.gain.finish(a.Out[1].F32())
 	return func() error {
 		b.pool.run(rows)

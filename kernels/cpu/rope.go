@@ -25,14 +25,13 @@ func bindRope(b *Backend, c kernels.Rope, a kernels.Args) kernels.Launch {
 	if c.Inverse {
 		sign = -1
 	}
-	rows := rowSpans(len(positions), width, nsElem, func(lo, hi int) {
+	v := b.across(a)
+	rows := b.fenced(v, rowSpans(len(positions), width, nsElem, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
 			angles := table[int(positions[n])*d:][:d]
-			for at := n * width; at < (n+1)*width; at += d {
-				b.tier.rotate(angles[:d/2], angles[d/2:], y[at:][:d], x[at:][:d], sign)
-			}
+			v.rotate(angles[:d/2], angles[d/2:], y[n*width:][:width], x[n*width:][:width], sign)
 		}
-	})
+	}))
 	return func() error {
 		if err := inRange(name, "position", positions, limit); err != nil {
 			return err

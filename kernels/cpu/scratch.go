@@ -31,13 +31,27 @@ func (s *scratch) take(bytes int) unsafe.Pointer {
 	return unsafe.Pointer(&s.mem[skip+at : skip+at+bytes][0])
 }
 
+// oneOf has several plans take the same memory, for work of which one is finished before the next begins.
+func (s *scratch) oneOf(plans ...func()) {
+	start, end := s.used, s.used
+	for _, plan := range plans {
+		s.used = start
+		plan()
+		end = max(end, s.used)
+	}
+	s.used = end
+}
+
 // f32 takes n floats.
 func (s *scratch) f32(n int) []float32 { return pieces[float32](s, n) }
 
 // f64 takes n doubles.
 func (s *scratch) f64(n int) []float64 { return pieces[float64](s, n) }
 
-func pieces[E float32 | float64](s *scratch, n int) []E {
+// i32 takes n integers.
+func (s *scratch) i32(n int) []int32 { return pieces[int32](s, n) }
+
+func pieces[E float32 | float64 | int32](s *scratch, n int) []E {
 	var zero E
 	p := (*E)(s.take(n * int(unsafe.Sizeof(zero))))
 	if p == nil {

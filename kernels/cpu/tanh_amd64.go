@@ -14,6 +14,16 @@ func dyt512(y []float32, x []float32, gain []float32, bias []float32, alpha floa
 //go:noescape
 func dytGrad512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, alpha float32) float32
 
+// dytFar512 is y = gain tanh(alpha x) + bias.
+//
+//go:noescape
+func dytFar512(y []float32, x []float32, gain []float32, bias []float32, alpha float32)
+
+// dytGradFar512 is, with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and returns the sum of s x.
+//
+//go:noescape
+func dytGradFar512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, alpha float32) float32
+
 // dyt256 is y = gain tanh(alpha x) + bias.
 //
 //go:noescape
@@ -23,3 +33,13 @@ func dyt256(y []float32, x []float32, gain []float32, bias []float32, alpha floa
 //
 //go:noescape
 func dytGrad256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, alpha float32) float32
+
+// dytFar256 is y = gain tanh(alpha x) + bias.
+//
+//go:noescape
+func dytFar256(y []float32, x []float32, gain []float32, bias []float32, alpha float32)
+
+// dytGradFar256 is, with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and returns the sum of s x.
+//
+//go:noescape
+func dytGradFar256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, alpha float32) float32

@@ -683,6 +683,417 @@ done1:
 	VZEROUPPER
 	RET
 
+// func dytFar512(y []float32, x []float32, gain []float32, bias []float32, alpha float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dytFar512(SB), NOSPLIT, $0-100
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         bias_base+72(FP), BX
+	MOVQ         y_len+8(FP), SI
+	VBROADCASTSS alpha+96(FP), Z0
+	XORQ         DI, DI
+	MOVQ         AX, R8
+	TESTQ        $0x0000003f, R8
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	PREFETCHT1   4096(CX)(DI*4)
+	VMOVUPS      (CX)(DI*4), Z1
+	VMULPS       Z0, Z1, Z1
+	VANDPS       word7fffffff<>+0(SB), Z1, Z2
+	VANDPS       word80000000<>+0(SB), Z1, Z3
+	VMOVUPS      word40000000<>+0(SB), Z4
+	VADDPS       Z2, Z2, Z5
+	VMOVUPS      word42b20000<>+0(SB), Z6
+	VMINPS       Z5, Z6, Z6
+	VMOVUPS      wordc2adcccd<>+0(SB), Z7
+	VMAXPS       Z6, Z7, Z6
+	VMOVUPS      word4b400000<>+0(SB), Z7
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z6, Z7
+	VSUBPS       word4b400000<>+0(SB), Z7, Z8
+	VFNMADD231PS word3f318000<>+0(SB), Z8, Z6
+	VFNMADD231PS wordb95e8083<>+0(SB), Z8, Z6
+	VMOVUPS      word39d06967<>+0(SB), Z8
+	VFMADD213PS  word3b3743ce<>+0(SB), Z6, Z8
+	VFMADD213PS  word3c888908<>+0(SB), Z6, Z8
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z6, Z8
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z6, Z8
+	VFMADD213PS  word3f800000<>+0(SB), Z6, Z8
+	VFMADD213PS  word40000000<>+0(SB), Z6, Z8
+	VFMADD213PS  word40000000<>+0(SB), Z6, Z8
+	VPSLLD       $0x17, Z7, Z7
+	VPADDD       word3f000000<>+0(SB), Z7, Z7
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z5, K1
+	VMULPS.Z     Z7, Z8, K1, Z8
+	VADDPS       word3f800000<>+0(SB), Z8, Z5
+	VDIVPS       Z5, Z4, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z5
+	VSUBPS       Z4, Z5, Z4
+	VORPS        Z3, Z4, Z4
+	VMULPS       Z1, Z1, Z3
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Z5
+	VFMADD213PS  word3ca9134e<>+0(SB), Z3, Z5
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Z3, Z5
+	VFMADD213PS  word3e088393<>+0(SB), Z3, Z5
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Z3, Z5
+	VMULPS       Z3, Z5, Z5
+	VFMADD213PS  Z1, Z1, Z5
+	VCMPPS       $0x01, word3f200000<>+0(SB), Z2, K1
+	VMOVAPS      Z5, K1, Z4
+	VMOVUPS      (DX)(DI*4), Z1
+	VMOVUPS      (BX)(DI*4), Z2
+	VFMADD213PS  Z2, Z1, Z4
+	VMOVNTPS     Z4, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Z1
+	VMULPS       Z0, Z1, Z1
+	VANDPS       word7fffffff<>+0(SB), Z1, Z2
+	VANDPS       word80000000<>+0(SB), Z1, Z3
+	VMOVUPS      word40000000<>+0(SB), Z4
+	VADDPS       Z2, Z2, Z5
+	VMOVUPS      word42b20000<>+0(SB), Z6
+	VMINPS       Z5, Z6, Z6
+	VMOVUPS      wordc2adcccd<>+0(SB), Z7
+	VMAXPS       Z6, Z7, Z6
+	VMOVUPS      word4b400000<>+0(SB), Z7
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z6, Z7
+	VSUBPS       word4b400000<>+0(SB), Z7, Z8
+	VFNMADD231PS word3f318000<>+0(SB), Z8, Z6
+	VFNMADD231PS wordb95e8083<>+0(SB), Z8, Z6
+	VMOVUPS      word39d06967<>+0(SB), Z8
+	VFMADD213PS  word3b3743ce<>+0(SB), Z6, Z8
+	VFMADD213PS  word3c888908<>+0(SB), Z6, Z8
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z6, Z8
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z6, Z8
+	VFMADD213PS  word3f800000<>+0(SB), Z6, Z8
+	VFMADD213PS  word40000000<>+0(SB), Z6, Z8
+	VFMADD213PS  word40000000<>+0(SB), Z6, Z8
+	VPSLLD       $0x17, Z7, Z7
+	VPADDD       word3f000000<>+0(SB), Z7, Z7
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z5, K1
+	VMULPS.Z     Z7, Z8, K1, Z8
+	VADDPS       word3f800000<>+0(SB), Z8, Z5
+	VDIVPS       Z5, Z4, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z5
+	VSUBPS       Z4, Z5, Z4
+	VORPS        Z3, Z4, Z4
+	VMULPS       Z1, Z1, Z3
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Z5
+	VFMADD213PS  word3ca9134e<>+0(SB), Z3, Z5
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Z3, Z5
+	VFMADD213PS  word3e088393<>+0(SB), Z3, Z5
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Z3, Z5
+	VMULPS       Z3, Z5, Z5
+	VFMADD213PS  Z1, Z1, Z5
+	VCMPPS       $0x01, word3f200000<>+0(SB), Z2, K1
+	VMOVAPS      Z5, K1, Z4
+	VMOVUPS      (DX)(DI*4), Z1
+	VMOVUPS      (BX)(DI*4), Z2
+	VFMADD213PS  Z2, Z1, Z4
+	VMOVUPS      Z4, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	MOVQ         $-1, SI
+	BZHIQ        R8, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DI*4), K1, Z1
+	VMULPS       Z0, Z1, Z0
+	VANDPS       word7fffffff<>+0(SB), Z0, Z1
+	VANDPS       word80000000<>+0(SB), Z0, Z2
+	VMOVUPS      word40000000<>+0(SB), Z3
+	VADDPS       Z1, Z1, Z4
+	VMOVUPS      word42b20000<>+0(SB), Z5
+	VMINPS       Z4, Z5, Z5
+	VMOVUPS      wordc2adcccd<>+0(SB), Z6
+	VMAXPS       Z5, Z6, Z5
+	VMOVUPS      word4b400000<>+0(SB), Z6
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z5, Z6
+	VSUBPS       word4b400000<>+0(SB), Z6, Z7
+	VFNMADD231PS word3f318000<>+0(SB), Z7, Z5
+	VFNMADD231PS wordb95e8083<>+0(SB), Z7, Z5
+	VMOVUPS      word39d06967<>+0(SB), Z7
+	VFMADD213PS  word3b3743ce<>+0(SB), Z5, Z7
+	VFMADD213PS  word3c888908<>+0(SB), Z5, Z7
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z5, Z7
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z5, Z7
+	VFMADD213PS  word3f800000<>+0(SB), Z5, Z7
+	VFMADD213PS  word40000000<>+0(SB), Z5, Z7
+	VFMADD213PS  word40000000<>+0(SB), Z5, Z7
+	VPSLLD       $0x17, Z6, Z6
+	VPADDD       word3f000000<>+0(SB), Z6, Z6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z4, K2
+	VMULPS.Z     Z6, Z7, K2, Z7
+	VADDPS       word3f800000<>+0(SB), Z7, Z4
+	VDIVPS       Z4, Z3, Z3
+	VMOVUPS      word3f800000<>+0(SB), Z4
+	VSUBPS       Z3, Z4, Z3
+	VORPS        Z2, Z3, Z3
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Z4
+	VFMADD213PS  word3ca9134e<>+0(SB), Z2, Z4
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Z2, Z4
+	VFMADD213PS  word3e088393<>+0(SB), Z2, Z4
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Z2, Z4
+	VMULPS       Z2, Z4, Z4
+	VFMADD213PS  Z0, Z0, Z4
+	VCMPPS       $0x01, word3f200000<>+0(SB), Z1, K2
+	VMOVAPS      Z4, K2, Z3
+	VMOVUPS.Z    (DX)(DI*4), K1, Z0
+	VMOVUPS.Z    (BX)(DI*4), K1, Z1
+	VFMADD213PS  Z1, Z0, Z3
+	VMOVUPS      Z3, K1, (AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func dytGradFar512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, alpha float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·dytGradFar512(SB), NOSPLIT, $0-156
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         dbias_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         dy_base+120(FP), DI
+	MOVQ         dx_len+8(FP), R8
+	VBROADCASTSS alpha+144(FP), Z0
+	VPXORD       Z1, Z1, Z1
+	XORQ         R9, R9
+	MOVQ         AX, R10
+	TESTQ        $0x0000003f, R10
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(R9), R10
+	CMPQ         R10, R8
+	JG           rest1
+	PREFETCHT1   4096(BX)(R9*4)
+	VMOVUPS      (BX)(R9*4), Z2
+	VMULPS       Z0, Z2, Z3
+	VANDPS       word7fffffff<>+0(SB), Z3, Z4
+	VANDPS       word80000000<>+0(SB), Z3, Z5
+	VMOVUPS      word40000000<>+0(SB), Z6
+	VADDPS       Z4, Z4, Z7
+	VMOVUPS      word42b20000<>+0(SB), Z8
+	VMINPS       Z7, Z8, Z8
+	VMOVUPS      wordc2adcccd<>+0(SB), Z9
+	VMAXPS       Z8, Z9, Z8
+	VMOVUPS      word4b400000<>+0(SB), Z9
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z8, Z9
+	VSUBPS       word4b400000<>+0(SB), Z9, Z10
+	VFNMADD231PS word3f318000<>+0(SB), Z10, Z8
+	VFNMADD231PS wordb95e8083<>+0(SB), Z10, Z8
+	VMOVUPS      word39d06967<>+0(SB), Z10
+	VFMADD213PS  word3b3743ce<>+0(SB), Z8, Z10
+	VFMADD213PS  word3c888908<>+0(SB), Z8, Z10
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z8, Z10
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z8, Z10
+	VFMADD213PS  word3f800000<>+0(SB), Z8, Z10
+	VFMADD213PS  word40000000<>+0(SB), Z8, Z10
+	VFMADD213PS  word40000000<>+0(SB), Z8, Z10
+	VPSLLD       $0x17, Z9, Z9
+	VPADDD       word3f000000<>+0(SB), Z9, Z9
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z7, K1
+	VMULPS.Z     Z9, Z10, K1, Z10
+	VADDPS       word3f800000<>+0(SB), Z10, Z7
+	VDIVPS       Z7, Z6, Z6
+	VMOVUPS      word3f800000<>+0(SB), Z7
+	VSUBPS       Z6, Z7, Z6
+	VORPS        Z5, Z6, Z6
+	VMULPS       Z3, Z3, Z5
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Z7
+	VFMADD213PS  word3ca9134e<>+0(SB), Z5, Z7
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Z5, Z7
+	VFMADD213PS  word3e088393<>+0(SB), Z5, Z7
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Z5, Z7
+	VMULPS       Z5, Z7, Z7
+	VFMADD213PS  Z3, Z3, Z7
+	VCMPPS       $0x01, word3f200000<>+0(SB), Z4, K1
+	VMOVAPS      Z7, K1, Z6
+	PREFETCHT1   4096(DI)(R9*4)
+	VMOVUPS      (DI)(R9*4), Z3
+	VMOVUPS      (CX)(R9*4), Z4
+	VFMADD231PS  Z3, Z6, Z4
+	VMOVUPS      Z4, (CX)(R9*4)
+	VMOVUPS      (DX)(R9*4), Z4
+	VADDPS       Z3, Z4, Z4
+	VMOVUPS      Z4, (DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Z4
+	VSUBPS       Z6, Z4, Z5
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z4, Z5, Z4
+	VMOVUPS      (SI)(R9*4), Z5
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z4
+	VMOVNTPS     Z4, (AX)(R9*4)
+	VFMADD231PS  Z2, Z3, Z1
+	MOVQ         R10, R9
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(R9), R10
+	CMPQ         R10, R8
+	JG           rest1
+	VMOVUPS      (BX)(R9*4), Z2
+	VMULPS       Z0, Z2, Z3
+	VANDPS       word7fffffff<>+0(SB), Z3, Z4
+	VANDPS       word80000000<>+0(SB), Z3, Z5
+	VMOVUPS      word40000000<>+0(SB), Z6
+	VADDPS       Z4, Z4, Z7
+	VMOVUPS      word42b20000<>+0(SB), Z8
+	VMINPS       Z7, Z8, Z8
+	VMOVUPS      wordc2adcccd<>+0(SB), Z9
+	VMAXPS       Z8, Z9, Z8
+	VMOVUPS      word4b400000<>+0(SB), Z9
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z8, Z9
+	VSUBPS       word4b400000<>+0(SB), Z9, Z10
+	VFNMADD231PS word3f318000<>+0(SB), Z10, Z8
+	VFNMADD231PS wordb95e8083<>+0(SB), Z10, Z8
+	VMOVUPS      word39d06967<>+0(SB), Z10
+	VFMADD213PS  word3b3743ce<>+0(SB), Z8, Z10
+	VFMADD213PS  word3c888908<>+0(SB), Z8, Z10
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z8, Z10
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z8, Z10
+	VFMADD213PS  word3f800000<>+0(SB), Z8, Z10
+	VFMADD213PS  word40000000<>+0(SB), Z8, Z10
+	VFMADD213PS  word40000000<>+0(SB), Z8, Z10
+	VPSLLD       $0x17, Z9, Z9
+	VPADDD       word3f000000<>+0(SB), Z9, Z9
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z7, K1
+	VMULPS.Z     Z9, Z10, K1, Z10
+	VADDPS       word3f800000<>+0(SB), Z10, Z7
+	VDIVPS       Z7, Z6, Z6
+	VMOVUPS      word3f800000<>+0(SB), Z7
+	VSUBPS       Z6, Z7, Z6
+	VORPS        Z5, Z6, Z6
+	VMULPS       Z3, Z3, Z5
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Z7
+	VFMADD213PS  word3ca9134e<>+0(SB), Z5, Z7
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Z5, Z7
+	VFMADD213PS  word3e088393<>+0(SB), Z5, Z7
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Z5, Z7
+	VMULPS       Z5, Z7, Z7
+	VFMADD213PS  Z3, Z3, Z7
+	VCMPPS       $0x01, word3f200000<>+0(SB), Z4, K1
+	VMOVAPS      Z7, K1, Z6
+	VMOVUPS      (DI)(R9*4), Z3
+	VMOVUPS      (CX)(R9*4), Z4
+	VFMADD231PS  Z3, Z6, Z4
+	VMOVUPS      Z4, (CX)(R9*4)
+	VMOVUPS      (DX)(R9*4), Z4
+	VADDPS       Z3, Z4, Z4
+	VMOVUPS      Z4, (DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Z4
+	VSUBPS       Z6, Z4, Z5
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z4, Z5, Z4
+	VMOVUPS      (SI)(R9*4), Z5
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z4
+	VMOVUPS      Z4, (AX)(R9*4)
+	VFMADD231PS  Z2, Z3, Z1
+	MOVQ         R10, R9
+	JMP          loop1
+
+rest1:
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	JZ           done1
+	MOVQ         $-1, R8
+	BZHIQ        R10, R8, R8
+	KMOVW        R8, K1
+	VMOVUPS.Z    (BX)(R9*4), K1, Z2
+	VMULPS       Z0, Z2, Z3
+	VANDPS       word7fffffff<>+0(SB), Z3, Z4
+	VANDPS       word80000000<>+0(SB), Z3, Z5
+	VMOVUPS      word40000000<>+0(SB), Z6
+	VADDPS       Z4, Z4, Z7
+	VMOVUPS      word42b20000<>+0(SB), Z8
+	VMINPS       Z7, Z8, Z8
+	VMOVUPS      wordc2adcccd<>+0(SB), Z9
+	VMAXPS       Z8, Z9, Z8
+	VMOVUPS      word4b400000<>+0(SB), Z9
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z8, Z9
+	VSUBPS       word4b400000<>+0(SB), Z9, Z10
+	VFNMADD231PS word3f318000<>+0(SB), Z10, Z8
+	VFNMADD231PS wordb95e8083<>+0(SB), Z10, Z8
+	VMOVUPS      word39d06967<>+0(SB), Z10
+	VFMADD213PS  word3b3743ce<>+0(SB), Z8, Z10
+	VFMADD213PS  word3c888908<>+0(SB), Z8, Z10
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z8, Z10
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z8, Z10
+	VFMADD213PS  word3f800000<>+0(SB), Z8, Z10
+	VFMADD213PS  word40000000<>+0(SB), Z8, Z10
+	VFMADD213PS  word40000000<>+0(SB), Z8, Z10
+	VPSLLD       $0x17, Z9, Z9
+	VPADDD       word3f000000<>+0(SB), Z9, Z9
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z7, K2
+	VMULPS.Z     Z9, Z10, K2, Z10
+	VADDPS       word3f800000<>+0(SB), Z10, Z7
+	VDIVPS       Z7, Z6, Z6
+	VMOVUPS      word3f800000<>+0(SB), Z7
+	VSUBPS       Z6, Z7, Z6
+	VORPS        Z5, Z6, Z6
+	VMULPS       Z3, Z3, Z5
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Z7
+	VFMADD213PS  word3ca9134e<>+0(SB), Z5, Z7
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Z5, Z7
+	VFMADD213PS  word3e088393<>+0(SB), Z5, Z7
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Z5, Z7
+	VMULPS       Z5, Z7, Z7
+	VFMADD213PS  Z3, Z3, Z7
+	VCMPPS       $0x01, word3f200000<>+0(SB), Z4, K2
+	VMOVAPS      Z7, K2, Z6
+	VMOVUPS.Z    (DI)(R9*4), K1, Z3
+	VMOVUPS.Z    (CX)(R9*4), K1, Z4
+	VFMADD231PS  Z3, Z6, Z4
+	VMOVUPS      Z4, K1, (CX)(R9*4)
+	VMOVUPS.Z    (DX)(R9*4), K1, Z4
+	VADDPS       Z3, Z4, Z4
+	VMOVUPS      Z4, K1, (DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Z4
+	VSUBPS       Z6, Z4, Z5
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z4, Z5, Z4
+	VMOVUPS.Z    (SI)(R9*4), K1, Z5
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z4, Z3, Z3
+	VMULPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)(R9*4)
+	VMOVAPS.Z    Z3, K1, Z0
+	VFMADD231PS  Z2, Z0, Z1
+
+done1:
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0x4e, X1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0xb1, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSS        X1, ret+152(FP)
+	VZEROUPPER
+	RET
+
 // func dyt256(y []float32, x []float32, gain []float32, bias []float32, alpha float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·dyt256(SB), NOSPLIT, $0-100
@@ -982,6 +1393,747 @@ TEXT ·dytGrad256(SB), NOSPLIT, $0-156
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	XORQ         R9, R9
+
+loop1:
+	LEAQ         16(R9), R10
+	CMPQ         R10, R8
+	JG           rest1
+	VMOVUPS      (BX)(R9*4), Y3
+	VMULPS       Y0, Y3, Y4
+	VANDPS       word7fffffff<>+0(SB), Y4, Y5
+	VANDPS       word80000000<>+0(SB), Y4, Y6
+	VMOVUPS      word40000000<>+0(SB), Y7
+	VADDPS       Y5, Y5, Y8
+	VMOVUPS      word42b20000<>+0(SB), Y9
+	VMINPS       Y8, Y9, Y9
+	VMOVUPS      wordc2adcccd<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMOVUPS      word4b400000<>+0(SB), Y10
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y9, Y10
+	VSUBPS       word4b400000<>+0(SB), Y10, Y11
+	VFNMADD231PS word3f318000<>+0(SB), Y11, Y9
+	VFNMADD231PS wordb95e8083<>+0(SB), Y11, Y9
+	VMOVUPS      word39d06967<>+0(SB), Y11
+	VFMADD213PS  word3b3743ce<>+0(SB), Y9, Y11
+	VFMADD213PS  word3c888908<>+0(SB), Y9, Y11
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y9, Y11
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y9, Y11
+	VFMADD213PS  word3f800000<>+0(SB), Y9, Y11
+	VFMADD213PS  word40000000<>+0(SB), Y9, Y11
+	VFMADD213PS  word40000000<>+0(SB), Y9, Y11
+	VPSLLD       $0x17, Y10, Y10
+	VPADDD       word3f000000<>+0(SB), Y10, Y10
+	VMULPS       Y10, Y11, Y11
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y8, Y8
+	VANDPS       Y8, Y11, Y11
+	VADDPS       word3f800000<>+0(SB), Y11, Y8
+	VDIVPS       Y8, Y7, Y7
+	VMOVUPS      word3f800000<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VORPS        Y6, Y7, Y7
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y8
+	VFMADD213PS  word3ca9134e<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y6, Y8
+	VFMADD213PS  word3e088393<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y8, Y8
+	VFMADD213PS  Y4, Y4, Y8
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y5, Y4
+	VBLENDVPS    Y4, Y8, Y7, Y7
+	VMOVUPS      (DI)(R9*4), Y4
+	VMOVUPS      (CX)(R9*4), Y5
+	VFMADD231PS  Y4, Y7, Y5
+	VMOVUPS      Y5, (CX)(R9*4)
+	VMOVUPS      (DX)(R9*4), Y5
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, (DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y7, Y5, Y6
+	VADDPS       Y7, Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VMOVUPS      (SI)(R9*4), Y6
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VMULPS       Y0, Y4, Y5
+	VMOVUPS      Y5, (AX)(R9*4)
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      32(BX)(R9*4), Y3
+	VMULPS       Y0, Y3, Y4
+	VANDPS       word7fffffff<>+0(SB), Y4, Y5
+	VANDPS       word80000000<>+0(SB), Y4, Y6
+	VMOVUPS      word40000000<>+0(SB), Y7
+	VADDPS       Y5, Y5, Y8
+	VMOVUPS      word42b20000<>+0(SB), Y9
+	VMINPS       Y8, Y9, Y9
+	VMOVUPS      wordc2adcccd<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMOVUPS      word4b400000<>+0(SB), Y10
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y9, Y10
+	VSUBPS       word4b400000<>+0(SB), Y10, Y11
+	VFNMADD231PS word3f318000<>+0(SB), Y11, Y9
+	VFNMADD231PS wordb95e8083<>+0(SB), Y11, Y9
+	VMOVUPS      word39d06967<>+0(SB), Y11
+	VFMADD213PS  word3b3743ce<>+0(SB), Y9, Y11
+	VFMADD213PS  word3c888908<>+0(SB), Y9, Y11
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y9, Y11
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y9, Y11
+	VFMADD213PS  word3f800000<>+0(SB), Y9, Y11
+	VFMADD213PS  word40000000<>+0(SB), Y9, Y11
+	VFMADD213PS  word40000000<>+0(SB), Y9, Y11
+	VPSLLD       $0x17, Y10, Y10
+	VPADDD       word3f000000<>+0(SB), Y10, Y10
+	VMULPS       Y10, Y11, Y11
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y8, Y8
+	VANDPS       Y8, Y11, Y11
+	VADDPS       word3f800000<>+0(SB), Y11, Y8
+	VDIVPS       Y8, Y7, Y7
+	VMOVUPS      word3f800000<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VORPS        Y6, Y7, Y7
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y8
+	VFMADD213PS  word3ca9134e<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y6, Y8
+	VFMADD213PS  word3e088393<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y8, Y8
+	VFMADD213PS  Y4, Y4, Y8
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y5, Y4
+	VBLENDVPS    Y4, Y8, Y7, Y7
+	VMOVUPS      32(DI)(R9*4), Y4
+	VMOVUPS      32(CX)(R9*4), Y5
+	VFMADD231PS  Y4, Y7, Y5
+	VMOVUPS      Y5, 32(CX)(R9*4)
+	VMOVUPS      32(DX)(R9*4), Y5
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, 32(DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y7, Y5, Y6
+	VADDPS       Y7, Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VMOVUPS      32(SI)(R9*4), Y6
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VMULPS       Y0, Y4, Y5
+	VMOVUPS      Y5, 32(AX)(R9*4)
+	VFMADD231PS  Y3, Y4, Y2
+	MOVQ         R10, R9
+	JMP          loop1
+
+rest1:
+	MOVQ         R8, R10
+	SUBQ         R9, R10
+	JZ           done1
+	LEAQ         masks<>+0(SB), R8
+	NEGQ         R10
+	VMOVUPS      128(R8)(R10*4), Y3
+	VMOVUPS      160(R8)(R10*4), Y4
+	VMASKMOVPS   (BX)(R9*4), Y3, Y5
+	VMULPS       Y0, Y5, Y6
+	VANDPS       word7fffffff<>+0(SB), Y6, Y7
+	VANDPS       word80000000<>+0(SB), Y6, Y8
+	VMOVUPS      word40000000<>+0(SB), Y9
+	VADDPS       Y7, Y7, Y10
+	VMOVUPS      word42b20000<>+0(SB), Y11
+	VMINPS       Y10, Y11, Y11
+	VMOVUPS      wordc2adcccd<>+0(SB), Y12
+	VMAXPS       Y11, Y12, Y11
+	VMOVUPS      word4b400000<>+0(SB), Y12
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y11, Y12
+	VSUBPS       word4b400000<>+0(SB), Y12, Y13
+	VFNMADD231PS word3f318000<>+0(SB), Y13, Y11
+	VFNMADD231PS wordb95e8083<>+0(SB), Y13, Y11
+	VMOVUPS      word39d06967<>+0(SB), Y13
+	VFMADD213PS  word3b3743ce<>+0(SB), Y11, Y13
+	VFMADD213PS  word3c888908<>+0(SB), Y11, Y13
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y11, Y13
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y11, Y13
+	VFMADD213PS  word3f800000<>+0(SB), Y11, Y13
+	VFMADD213PS  word40000000<>+0(SB), Y11, Y13
+	VFMADD213PS  word40000000<>+0(SB), Y11, Y13
+	VPSLLD       $0x17, Y12, Y12
+	VPADDD       word3f000000<>+0(SB), Y12, Y12
+	VMULPS       Y12, Y13, Y13
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y10, Y10
+	VANDPS       Y10, Y13, Y13
+	VADDPS       word3f800000<>+0(SB), Y13, Y10
+	VDIVPS       Y10, Y9, Y9
+	VMOVUPS      word3f800000<>+0(SB), Y10
+	VSUBPS       Y9, Y10, Y9
+	VORPS        Y8, Y9, Y9
+	VMULPS       Y6, Y6, Y8
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y10
+	VFMADD213PS  word3ca9134e<>+0(SB), Y8, Y10
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y8, Y10
+	VFMADD213PS  word3e088393<>+0(SB), Y8, Y10
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y8, Y10
+	VMULPS       Y8, Y10, Y10
+	VFMADD213PS  Y6, Y6, Y10
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y7, Y6
+	VBLENDVPS    Y6, Y10, Y9, Y9
+	VMASKMOVPS   (DI)(R9*4), Y3, Y6
+	VMASKMOVPS   (CX)(R9*4), Y3, Y7
+	VFMADD231PS  Y6, Y9, Y7
+	VMASKMOVPS   Y7, Y3, (CX)(R9*4)
+	VMASKMOVPS   (DX)(R9*4), Y3, Y7
+	VADDPS       Y6, Y7, Y7
+	VMASKMOVPS   Y7, Y3, (DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Y7
+	VSUBPS       Y9, Y7, Y8
+	VADDPS       Y9, Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VMASKMOVPS   (SI)(R9*4), Y3, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y7
+	VMASKMOVPS   Y7, Y3, (AX)(R9*4)
+	VANDPS       Y3, Y6, Y3
+	VFMADD231PS  Y5, Y3, Y1
+	VMASKMOVPS   32(BX)(R9*4), Y4, Y3
+	VMULPS       Y0, Y3, Y5
+	VANDPS       word7fffffff<>+0(SB), Y5, Y6
+	VANDPS       word80000000<>+0(SB), Y5, Y7
+	VMOVUPS      word40000000<>+0(SB), Y8
+	VADDPS       Y6, Y6, Y9
+	VMOVUPS      word42b20000<>+0(SB), Y10
+	VMINPS       Y9, Y10, Y10
+	VMOVUPS      wordc2adcccd<>+0(SB), Y11
+	VMAXPS       Y10, Y11, Y10
+	VMOVUPS      word4b400000<>+0(SB), Y11
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y10, Y11
+	VSUBPS       word4b400000<>+0(SB), Y11, Y12
+	VFNMADD231PS word3f318000<>+0(SB), Y12, Y10
+	VFNMADD231PS wordb95e8083<>+0(SB), Y12, Y10
+	VMOVUPS      word39d06967<>+0(SB), Y12
+	VFMADD213PS  word3b3743ce<>+0(SB), Y10, Y12
+	VFMADD213PS  word3c888908<>+0(SB), Y10, Y12
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y10, Y12
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y10, Y12
+	VFMADD213PS  word3f800000<>+0(SB), Y10, Y12
+	VFMADD213PS  word40000000<>+0(SB), Y10, Y12
+	VFMADD213PS  word40000000<>+0(SB), Y10, Y12
+	VPSLLD       $0x17, Y11, Y11
+	VPADDD       word3f000000<>+0(SB), Y11, Y11
+	VMULPS       Y11, Y12, Y12
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y9, Y9
+	VANDPS       Y9, Y12, Y12
+	VADDPS       word3f800000<>+0(SB), Y12, Y9
+	VDIVPS       Y9, Y8, Y8
+	VMOVUPS      word3f800000<>+0(SB), Y9
+	VSUBPS       Y8, Y9, Y8
+	VORPS        Y7, Y8, Y8
+	VMULPS       Y5, Y5, Y7
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y9
+	VFMADD213PS  word3ca9134e<>+0(SB), Y7, Y9
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y7, Y9
+	VFMADD213PS  word3e088393<>+0(SB), Y7, Y9
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y7, Y9
+	VMULPS       Y7, Y9, Y9
+	VFMADD213PS  Y5, Y5, Y9
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y6, Y5
+	VBLENDVPS    Y5, Y9, Y8, Y8
+	VMASKMOVPS   32(DI)(R9*4), Y4, Y5
+	VMASKMOVPS   32(CX)(R9*4), Y4, Y6
+	VFMADD231PS  Y5, Y8, Y6
+	VMASKMOVPS   Y6, Y4, 32(CX)(R9*4)
+	VMASKMOVPS   32(DX)(R9*4), Y4, Y6
+	VADDPS       Y5, Y6, Y6
+	VMASKMOVPS   Y6, Y4, 32(DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Y6
+	VSUBPS       Y8, Y6, Y7
+	VADDPS       Y8, Y6, Y6
+	VMULPS       Y6, Y7, Y6
+	VMASKMOVPS   32(SI)(R9*4), Y4, Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y6, Y5, Y5
+	VMULPS       Y0, Y5, Y0
+	VMASKMOVPS   Y0, Y4, 32(AX)(R9*4)
+	VANDPS       Y4, Y5, Y0
+	VFMADD231PS  Y3, Y0, Y2
+
+done1:
+	VADDPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPS    $0x4e, X1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPS    $0xb1, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, ret+152(FP)
+	VZEROUPPER
+	RET
+
+// func dytFar256(y []float32, x []float32, gain []float32, bias []float32, alpha float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·dytFar256(SB), NOSPLIT, $0-100
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         bias_base+72(FP), BX
+	MOVQ         y_len+8(FP), SI
+	VBROADCASTSS alpha+96(FP), Y0
+	XORQ         DI, DI
+	MOVQ         AX, R8
+	TESTQ        $0x0000003f, R8
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	PREFETCHT1   4096(CX)(DI*4)
+	VMOVUPS      (CX)(DI*4), Y1
+	VMULPS       Y0, Y1, Y1
+	VANDPS       word7fffffff<>+0(SB), Y1, Y2
+	VANDPS       word80000000<>+0(SB), Y1, Y3
+	VMOVUPS      word40000000<>+0(SB), Y4
+	VADDPS       Y2, Y2, Y5
+	VMOVUPS      word42b20000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y6
+	VMOVUPS      wordc2adcccd<>+0(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMOVUPS      word4b400000<>+0(SB), Y7
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       word4b400000<>+0(SB), Y7, Y8
+	VFNMADD231PS word3f318000<>+0(SB), Y8, Y6
+	VFNMADD231PS wordb95e8083<>+0(SB), Y8, Y6
+	VMOVUPS      word39d06967<>+0(SB), Y8
+	VFMADD213PS  word3b3743ce<>+0(SB), Y6, Y8
+	VFMADD213PS  word3c888908<>+0(SB), Y6, Y8
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y6, Y8
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS  word3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       word3f000000<>+0(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y5, Y5
+	VANDPS       Y5, Y8, Y8
+	VADDPS       word3f800000<>+0(SB), Y8, Y5
+	VDIVPS       Y5, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y4
+	VORPS        Y3, Y4, Y4
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y5
+	VFMADD213PS  word3ca9134e<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y3, Y5
+	VFMADD213PS  word3e088393<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y5, Y5
+	VFMADD213PS  Y1, Y1, Y5
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y2, Y1
+	VBLENDVPS    Y1, Y5, Y4, Y4
+	VMOVUPS      (DX)(DI*4), Y1
+	VMOVUPS      (BX)(DI*4), Y2
+	VFMADD213PS  Y2, Y1, Y4
+	VMOVNTPS     Y4, (AX)(DI*4)
+	VMOVUPS      32(CX)(DI*4), Y1
+	VMULPS       Y0, Y1, Y1
+	VANDPS       word7fffffff<>+0(SB), Y1, Y2
+	VANDPS       word80000000<>+0(SB), Y1, Y3
+	VMOVUPS      word40000000<>+0(SB), Y4
+	VADDPS       Y2, Y2, Y5
+	VMOVUPS      word42b20000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y6
+	VMOVUPS      wordc2adcccd<>+0(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMOVUPS      word4b400000<>+0(SB), Y7
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       word4b400000<>+0(SB), Y7, Y8
+	VFNMADD231PS word3f318000<>+0(SB), Y8, Y6
+	VFNMADD231PS wordb95e8083<>+0(SB), Y8, Y6
+	VMOVUPS      word39d06967<>+0(SB), Y8
+	VFMADD213PS  word3b3743ce<>+0(SB), Y6, Y8
+	VFMADD213PS  word3c888908<>+0(SB), Y6, Y8
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y6, Y8
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS  word3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       word3f000000<>+0(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y5, Y5
+	VANDPS       Y5, Y8, Y8
+	VADDPS       word3f800000<>+0(SB), Y8, Y5
+	VDIVPS       Y5, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y4
+	VORPS        Y3, Y4, Y4
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y5
+	VFMADD213PS  word3ca9134e<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y3, Y5
+	VFMADD213PS  word3e088393<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y5, Y5
+	VFMADD213PS  Y1, Y1, Y5
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y2, Y1
+	VBLENDVPS    Y1, Y5, Y4, Y4
+	VMOVUPS      32(DX)(DI*4), Y1
+	VMOVUPS      32(BX)(DI*4), Y2
+	VFMADD213PS  Y2, Y1, Y4
+	VMOVNTPS     Y4, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Y1
+	VMULPS       Y0, Y1, Y1
+	VANDPS       word7fffffff<>+0(SB), Y1, Y2
+	VANDPS       word80000000<>+0(SB), Y1, Y3
+	VMOVUPS      word40000000<>+0(SB), Y4
+	VADDPS       Y2, Y2, Y5
+	VMOVUPS      word42b20000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y6
+	VMOVUPS      wordc2adcccd<>+0(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMOVUPS      word4b400000<>+0(SB), Y7
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       word4b400000<>+0(SB), Y7, Y8
+	VFNMADD231PS word3f318000<>+0(SB), Y8, Y6
+	VFNMADD231PS wordb95e8083<>+0(SB), Y8, Y6
+	VMOVUPS      word39d06967<>+0(SB), Y8
+	VFMADD213PS  word3b3743ce<>+0(SB), Y6, Y8
+	VFMADD213PS  word3c888908<>+0(SB), Y6, Y8
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y6, Y8
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS  word3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       word3f000000<>+0(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y5, Y5
+	VANDPS       Y5, Y8, Y8
+	VADDPS       word3f800000<>+0(SB), Y8, Y5
+	VDIVPS       Y5, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y4
+	VORPS        Y3, Y4, Y4
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y5
+	VFMADD213PS  word3ca9134e<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y3, Y5
+	VFMADD213PS  word3e088393<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y5, Y5
+	VFMADD213PS  Y1, Y1, Y5
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y2, Y1
+	VBLENDVPS    Y1, Y5, Y4, Y4
+	VMOVUPS      (DX)(DI*4), Y1
+	VMOVUPS      (BX)(DI*4), Y2
+	VFMADD213PS  Y2, Y1, Y4
+	VMOVUPS      Y4, (AX)(DI*4)
+	VMOVUPS      32(CX)(DI*4), Y1
+	VMULPS       Y0, Y1, Y1
+	VANDPS       word7fffffff<>+0(SB), Y1, Y2
+	VANDPS       word80000000<>+0(SB), Y1, Y3
+	VMOVUPS      word40000000<>+0(SB), Y4
+	VADDPS       Y2, Y2, Y5
+	VMOVUPS      word42b20000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y6
+	VMOVUPS      wordc2adcccd<>+0(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMOVUPS      word4b400000<>+0(SB), Y7
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       word4b400000<>+0(SB), Y7, Y8
+	VFNMADD231PS word3f318000<>+0(SB), Y8, Y6
+	VFNMADD231PS wordb95e8083<>+0(SB), Y8, Y6
+	VMOVUPS      word39d06967<>+0(SB), Y8
+	VFMADD213PS  word3b3743ce<>+0(SB), Y6, Y8
+	VFMADD213PS  word3c888908<>+0(SB), Y6, Y8
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y6, Y8
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS  word3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       word3f000000<>+0(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y5, Y5
+	VANDPS       Y5, Y8, Y8
+	VADDPS       word3f800000<>+0(SB), Y8, Y5
+	VDIVPS       Y5, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y4
+	VORPS        Y3, Y4, Y4
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y5
+	VFMADD213PS  word3ca9134e<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y3, Y5
+	VFMADD213PS  word3e088393<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y5, Y5
+	VFMADD213PS  Y1, Y1, Y5
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y2, Y1
+	VBLENDVPS    Y1, Y5, Y4, Y4
+	VMOVUPS      32(DX)(DI*4), Y1
+	VMOVUPS      32(BX)(DI*4), Y2
+	VFMADD213PS  Y2, Y1, Y4
+	VMOVUPS      Y4, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	LEAQ         masks<>+0(SB), SI
+	NEGQ         R8
+	VMOVUPS      128(SI)(R8*4), Y1
+	VMOVUPS      160(SI)(R8*4), Y2
+	VMASKMOVPS   (CX)(DI*4), Y1, Y3
+	VMULPS       Y0, Y3, Y3
+	VANDPS       word7fffffff<>+0(SB), Y3, Y4
+	VANDPS       word80000000<>+0(SB), Y3, Y5
+	VMOVUPS      word40000000<>+0(SB), Y6
+	VADDPS       Y4, Y4, Y7
+	VMOVUPS      word42b20000<>+0(SB), Y8
+	VMINPS       Y7, Y8, Y8
+	VMOVUPS      wordc2adcccd<>+0(SB), Y9
+	VMAXPS       Y8, Y9, Y8
+	VMOVUPS      word4b400000<>+0(SB), Y9
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y8, Y9
+	VSUBPS       word4b400000<>+0(SB), Y9, Y10
+	VFNMADD231PS word3f318000<>+0(SB), Y10, Y8
+	VFNMADD231PS wordb95e8083<>+0(SB), Y10, Y8
+	VMOVUPS      word39d06967<>+0(SB), Y10
+	VFMADD213PS  word3b3743ce<>+0(SB), Y8, Y10
+	VFMADD213PS  word3c888908<>+0(SB), Y8, Y10
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y8, Y10
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y8, Y10
+	VFMADD213PS  word3f800000<>+0(SB), Y8, Y10
+	VFMADD213PS  word40000000<>+0(SB), Y8, Y10
+	VFMADD213PS  word40000000<>+0(SB), Y8, Y10
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       word3f000000<>+0(SB), Y9, Y9
+	VMULPS       Y9, Y10, Y10
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y7, Y7
+	VANDPS       Y7, Y10, Y10
+	VADDPS       word3f800000<>+0(SB), Y10, Y7
+	VDIVPS       Y7, Y6, Y6
+	VMOVUPS      word3f800000<>+0(SB), Y7
+	VSUBPS       Y6, Y7, Y6
+	VORPS        Y5, Y6, Y6
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y7
+	VFMADD213PS  word3ca9134e<>+0(SB), Y5, Y7
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y5, Y7
+	VFMADD213PS  word3e088393<>+0(SB), Y5, Y7
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y7, Y7
+	VFMADD213PS  Y3, Y3, Y7
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y4, Y3
+	VBLENDVPS    Y3, Y7, Y6, Y6
+	VMASKMOVPS   (DX)(DI*4), Y1, Y3
+	VMASKMOVPS   (BX)(DI*4), Y1, Y4
+	VFMADD213PS  Y4, Y3, Y6
+	VMASKMOVPS   Y6, Y1, (AX)(DI*4)
+	VMASKMOVPS   32(CX)(DI*4), Y2, Y1
+	VMULPS       Y0, Y1, Y0
+	VANDPS       word7fffffff<>+0(SB), Y0, Y1
+	VANDPS       word80000000<>+0(SB), Y0, Y3
+	VMOVUPS      word40000000<>+0(SB), Y4
+	VADDPS       Y1, Y1, Y5
+	VMOVUPS      word42b20000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y6
+	VMOVUPS      wordc2adcccd<>+0(SB), Y7
+	VMAXPS       Y6, Y7, Y6
+	VMOVUPS      word4b400000<>+0(SB), Y7
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       word4b400000<>+0(SB), Y7, Y8
+	VFNMADD231PS word3f318000<>+0(SB), Y8, Y6
+	VFNMADD231PS wordb95e8083<>+0(SB), Y8, Y6
+	VMOVUPS      word39d06967<>+0(SB), Y8
+	VFMADD213PS  word3b3743ce<>+0(SB), Y6, Y8
+	VFMADD213PS  word3c888908<>+0(SB), Y6, Y8
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y6, Y8
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS  word3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VFMADD213PS  word40000000<>+0(SB), Y6, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       word3f000000<>+0(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y5, Y5
+	VANDPS       Y5, Y8, Y8
+	VADDPS       word3f800000<>+0(SB), Y8, Y5
+	VDIVPS       Y5, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y4
+	VORPS        Y3, Y4, Y4
+	VMULPS       Y0, Y0, Y3
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y5
+	VFMADD213PS  word3ca9134e<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y3, Y5
+	VFMADD213PS  word3e088393<>+0(SB), Y3, Y5
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y5, Y5
+	VFMADD213PS  Y0, Y0, Y5
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y1, Y0
+	VBLENDVPS    Y0, Y5, Y4, Y4
+	VMASKMOVPS   32(DX)(DI*4), Y2, Y0
+	VMASKMOVPS   32(BX)(DI*4), Y2, Y1
+	VFMADD213PS  Y1, Y0, Y4
+	VMASKMOVPS   Y4, Y2, 32(AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func dytGradFar256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, alpha float32) float32
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·dytGradFar256(SB), NOSPLIT, $0-156
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         dbias_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         dy_base+120(FP), DI
+	MOVQ         dx_len+8(FP), R8
+	VBROADCASTSS alpha+144(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	XORQ         R9, R9
+	MOVQ         AX, R10
+	TESTQ        $0x0000003f, R10
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(R9), R10
+	CMPQ         R10, R8
+	JG           rest1
+	PREFETCHT1   4096(BX)(R9*4)
+	VMOVUPS      (BX)(R9*4), Y3
+	VMULPS       Y0, Y3, Y4
+	VANDPS       word7fffffff<>+0(SB), Y4, Y5
+	VANDPS       word80000000<>+0(SB), Y4, Y6
+	VMOVUPS      word40000000<>+0(SB), Y7
+	VADDPS       Y5, Y5, Y8
+	VMOVUPS      word42b20000<>+0(SB), Y9
+	VMINPS       Y8, Y9, Y9
+	VMOVUPS      wordc2adcccd<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMOVUPS      word4b400000<>+0(SB), Y10
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y9, Y10
+	VSUBPS       word4b400000<>+0(SB), Y10, Y11
+	VFNMADD231PS word3f318000<>+0(SB), Y11, Y9
+	VFNMADD231PS wordb95e8083<>+0(SB), Y11, Y9
+	VMOVUPS      word39d06967<>+0(SB), Y11
+	VFMADD213PS  word3b3743ce<>+0(SB), Y9, Y11
+	VFMADD213PS  word3c888908<>+0(SB), Y9, Y11
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y9, Y11
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y9, Y11
+	VFMADD213PS  word3f800000<>+0(SB), Y9, Y11
+	VFMADD213PS  word40000000<>+0(SB), Y9, Y11
+	VFMADD213PS  word40000000<>+0(SB), Y9, Y11
+	VPSLLD       $0x17, Y10, Y10
+	VPADDD       word3f000000<>+0(SB), Y10, Y10
+	VMULPS       Y10, Y11, Y11
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y8, Y8
+	VANDPS       Y8, Y11, Y11
+	VADDPS       word3f800000<>+0(SB), Y11, Y8
+	VDIVPS       Y8, Y7, Y7
+	VMOVUPS      word3f800000<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VORPS        Y6, Y7, Y7
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y8
+	VFMADD213PS  word3ca9134e<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y6, Y8
+	VFMADD213PS  word3e088393<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y8, Y8
+	VFMADD213PS  Y4, Y4, Y8
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y5, Y4
+	VBLENDVPS    Y4, Y8, Y7, Y7
+	PREFETCHT1   4096(DI)(R9*4)
+	VMOVUPS      (DI)(R9*4), Y4
+	VMOVUPS      (CX)(R9*4), Y5
+	VFMADD231PS  Y4, Y7, Y5
+	VMOVUPS      Y5, (CX)(R9*4)
+	VMOVUPS      (DX)(R9*4), Y5
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, (DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y7, Y5, Y6
+	VADDPS       Y7, Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VMOVUPS      (SI)(R9*4), Y6
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VMULPS       Y0, Y4, Y5
+	VMOVNTPS     Y5, (AX)(R9*4)
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      32(BX)(R9*4), Y3
+	VMULPS       Y0, Y3, Y4
+	VANDPS       word7fffffff<>+0(SB), Y4, Y5
+	VANDPS       word80000000<>+0(SB), Y4, Y6
+	VMOVUPS      word40000000<>+0(SB), Y7
+	VADDPS       Y5, Y5, Y8
+	VMOVUPS      word42b20000<>+0(SB), Y9
+	VMINPS       Y8, Y9, Y9
+	VMOVUPS      wordc2adcccd<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMOVUPS      word4b400000<>+0(SB), Y10
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y9, Y10
+	VSUBPS       word4b400000<>+0(SB), Y10, Y11
+	VFNMADD231PS word3f318000<>+0(SB), Y11, Y9
+	VFNMADD231PS wordb95e8083<>+0(SB), Y11, Y9
+	VMOVUPS      word39d06967<>+0(SB), Y11
+	VFMADD213PS  word3b3743ce<>+0(SB), Y9, Y11
+	VFMADD213PS  word3c888908<>+0(SB), Y9, Y11
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y9, Y11
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y9, Y11
+	VFMADD213PS  word3f800000<>+0(SB), Y9, Y11
+	VFMADD213PS  word40000000<>+0(SB), Y9, Y11
+	VFMADD213PS  word40000000<>+0(SB), Y9, Y11
+	VPSLLD       $0x17, Y10, Y10
+	VPADDD       word3f000000<>+0(SB), Y10, Y10
+	VMULPS       Y10, Y11, Y11
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y8, Y8
+	VANDPS       Y8, Y11, Y11
+	VADDPS       word3f800000<>+0(SB), Y11, Y8
+	VDIVPS       Y8, Y7, Y7
+	VMOVUPS      word3f800000<>+0(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VORPS        Y6, Y7, Y7
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      wordbbbaf0ea<>+0(SB), Y8
+	VFMADD213PS  word3ca9134e<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbd5c1e2d<>+0(SB), Y6, Y8
+	VFMADD213PS  word3e088393<>+0(SB), Y6, Y8
+	VFMADD213PS  wordbeaaaa99<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y8, Y8
+	VFMADD213PS  Y4, Y4, Y8
+	VCMPPS       $0x01, word3f200000<>+0(SB), Y5, Y4
+	VBLENDVPS    Y4, Y8, Y7, Y7
+	VMOVUPS      32(DI)(R9*4), Y4
+	VMOVUPS      32(CX)(R9*4), Y5
+	VFMADD231PS  Y4, Y7, Y5
+	VMOVUPS      Y5, 32(CX)(R9*4)
+	VMOVUPS      32(DX)(R9*4), Y5
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      Y5, 32(DX)(R9*4)
+	VMOVUPS      word3f800000<>+0(SB), Y5
+	VSUBPS       Y7, Y5, Y6
+	VADDPS       Y7, Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VMOVUPS      32(SI)(R9*4), Y6
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VMULPS       Y0, Y4, Y5
+	VMOVNTPS     Y5, 32(AX)(R9*4)
+	VFMADD231PS  Y3, Y4, Y2
+	MOVQ         R10, R9
+	JMP          farLoop1
 
 loop1:
 	LEAQ         16(R9), R10

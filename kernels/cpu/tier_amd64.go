@@ -10,9 +10,9 @@ import (
 
 var (
 	avx512 = &tier{name: "avx512", rows: 12, cols: 32, inRows: rows512, inColumns: columns512, masked: true,
-		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots512, packed: [2]packedFunc{dotsHalves512, dotsBytes512}, widenHalves: widenRow(widen512), expand: expand512, multiplyAdds: multiplyAdds512, vectors: vectors512}
+		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots512, packed: [2]packedFunc{dotsHalves512, dotsBytes512}, widenHalves: widenRow(widen512), expand: expand512, multiplyAdds: multiplyAdds512, vectors: vectors512, far: &vectorsFar512, fence: fence, fetch: fetch}
 	avx2 = &tier{name: "avx2", rows: 6, cols: 16, inRows: rows256, inColumns: columns256,
-		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots256, packed: [2]packedFunc{dotsHalves256, dotsBytes256}, widenHalves: widenRow(widen256), expand: expand256, multiplyAdds: multiplyAdds256, vectors: vectors256}
+		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots256, packed: [2]packedFunc{dotsHalves256, dotsBytes256}, widenHalves: widenRow(widen256), expand: expand256, multiplyAdds: multiplyAdds256, vectors: vectors256, far: &vectorsFar256, fence: fence, fetch: fetch}
 )
 
 var (
@@ -20,25 +20,6 @@ var (
 	columns512 = []tileFunc{nil, tile512Columns1, tile512Columns2, tile512Columns3, tile512Columns4, tile512Columns5, tile512Columns6, tile512Columns7, tile512Columns8, tile512Columns9, tile512Columns10, tile512Columns11, tile512Columns12}
 	rows256    = []tileFunc{nil, tile256Rows1, tile256Rows2, tile256Rows3, tile256Rows4, tile256Rows5, tile256Rows6}
 	columns256 = []tileFunc{nil, tile256Columns1, tile256Columns2, tile256Columns3, tile256Columns4, tile256Columns5, tile256Columns6}
-)
-
-var (
-	vectors512 = vectors{
-		curves: map[string]curve{"gelu_tanh": {value: gelu512, grad: geluGrad512, gate: geluGate512, gateGrad: geluGateGrad512},
-			"silu": {value: silu512, grad: siluGrad512, gate: siluGate512, gateGrad: siluGateGrad512}},
-		add: add512, narrow: narrowVector(narrow512), widen: widenVector(widen512), multiply: multiply512, rotate: rotate512, allFinite: allFinite512, maximum: maximum512, expSum: expSum512, slopes: slopes512,
-		sums: sums512, rmsRow: rmsRow512, rmsGradRow: rmsGradRow512, rmsGradEnd: rmsGradEnd512, rmsGradAdd: rmsGradAdd512,
-		layerRow: layerRow512, layerGradRow: layerGradRow512, layerGradEnd: layerGradEnd512, layerGradAdd: layerGradAdd512, adamw: adamw512,
-		dyt: dyt512, dytGrad: dytGrad512,
-	}
-	vectors256 = vectors{
-		curves: map[string]curve{"gelu_tanh": {value: gelu256, grad: geluGrad256, gate: geluGate256, gateGrad: geluGateGrad256},
-			"silu": {value: silu256, grad: siluGrad256, gate: siluGate256, gateGrad: siluGateGrad256}},
-		add: add256, narrow: narrowVector(narrow256), widen: widenVector(widen256), multiply: multiply256, rotate: rotate256, allFinite: allFinite256, maximum: maximum256, expSum: expSum256, slopes: slopes256,
-		sums: sums256, rmsRow: rmsRow256, rmsGradRow: rmsGradRow256, rmsGradEnd: rmsGradEnd256, rmsGradAdd: rmsGradAdd256,
-		layerRow: layerRow256, layerGradRow: layerGradRow256, layerGradEnd: layerGradEnd256, layerGradAdd: layerGradAdd256, adamw: adamw256,
-		dyt: dyt256, dytGrad: dytGrad256,
-	}
 )
 
 // vectorTiers lists the tiers in assembly that the processor and the system support.
@@ -70,6 +51,18 @@ func widenVector(steps func(y []float32, x []uint16)) func(y []float32, x []uint
 		n := len(y) &^ (convertStep - 1)
 		steps(y[:n], x)
 		widenGo(y[n:], x[n:])
+	}
+}
+
+// dropoutStep is the number of elements of which assembly takes a multiple.
+const dropoutStep = 32
+
+// dropoutVector leaves the rest of a slice to Go.
+func dropoutVector(steps func(y, x []float32, block uint32, draw *uint32)) dropoutFunc {
+	return func(y, x []float32, block uint32, d *draw) {
+		n := len(y) &^ (dropoutStep - 1)
+		steps(y[:n], x[:n], block, &d.keys[0][0])
+		dropoutGo(y[n:], x[n:], block+uint32(n/4), d)
 	}
 }
 

@@ -44,6 +44,256 @@ func siluGate512(y []float32, gate []float32, up []float32)
 //go:noescape
 func siluGateGrad512(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
 
+// sums512 is the sum of the elements and that of their squares.
+//
+//go:noescape
+func sums512(x []float32) (sum float64, squares float64)
+
+// addSums512 is as sums, of x + past.
+//
+//go:noescape
+func addSums512(x []float32, past []float32) (sum float64, squares float64)
+
+// rmsRow512 is y = x r (unit + gain).
+//
+//go:noescape
+func rmsRow512(y []float32, x []float32, gain []float32, r float32, unit float32)
+
+// rmsAddRow512 is z = x + past, y = z r (unit + gain); z may be x.
+//
+//go:noescape
+func rmsAddRow512(y []float32, z []float32, x []float32, past []float32, gain []float32, r float32, unit float32)
+
+// rmsGradRow512 is dx = (unit + gain) dy, dgain += dy x r, and returns the sum of dx x.
+//
+//go:noescape
+func rmsGradRow512(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
+
+// rmsGradEnd512 is dx = r (h - x m); dx may be h.
+//
+//go:noescape
+func rmsGradEnd512(dx []float32, h []float32, x []float32, r float32, m float32)
+
+// rmsGradAdd512 is dx = r (h - x m) + past; dx may be past.
+//
+//go:noescape
+func rmsGradAdd512(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+
+// layerRow512 is y = (x - mean) r (unit + gain) + bias.
+//
+//go:noescape
+func layerRow512(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+
+// layerAddRow512 is z = x + past, y = (z - mean) r (unit + gain) + bias; z may be x.
+//
+//go:noescape
+func layerAddRow512(y []float32, z []float32, x []float32, past []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+
+// layerGradRow512 is dx = (unit + gain) dy, dgain += dy h, dbias += dy for h = (x - mean) r, and returns the sums of dx and dx h.
+//
+//go:noescape
+func layerGradRow512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
+
+// layerGradEnd512 is dx = r (v - m - h mh) for h = (x - mean) r; dx may be v.
+//
+//go:noescape
+func layerGradEnd512(dx []float32, v []float32, x []float32, mean float32, r float32, m float32, mh float32)
+
+// layerGradAdd512 is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.
+//
+//go:noescape
+func layerGradAdd512(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+
+// add512 is z = x + y; z may be either.
+//
+//go:noescape
+func add512(z []float32, x []float32, y []float32)
+
+// move512 is y = x.
+//
+//go:noescape
+func move512(y []float32, x []float32)
+
+// addTo512 is sum += x.
+//
+//go:noescape
+func addTo512(sum []float32, x []float32)
+
+// addRow512 is y = x + row; y may be x.
+//
+//go:noescape
+func addRow512(y []float32, x []float32, row []float32)
+
+// multiply512 is y = factor x; y may be x.
+//
+//go:noescape
+func multiply512(y []float32, x []float32, factor float32)
+
+// fill512 is y = value.
+//
+//go:noescape
+func fill512(y []float32, value float32)
+
+// adamw512 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
+//
+//go:noescape
+func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+
+// rotate512 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
+//
+//go:noescape
+func rotate512(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
+
+// dropout512 is y = scale x where the random number is above a limit, and 0 elsewhere; the length is a multiple of 32, x begins with a block, y may be x.
+//
+//go:noescape
+func dropout512(y []float32, x []float32, block uint32, draw *uint32)
+
+// geluFar512 is y = f(x).
+//
+//go:noescape
+func geluFar512(y []float32, x []float32)
+
+// geluGradFar512 is dx = f'(x) dy; dx may be dy.
+//
+//go:noescape
+func geluGradFar512(dx []float32, x []float32, dy []float32)
+
+// geluGateFar512 is y = f(gate) up.
+//
+//go:noescape
+func geluGateFar512(y []float32, gate []float32, up []float32)
+
+// geluGateGradFar512 is dgate = f'(gate) up dy, dup = f(gate) dy.
+//
+//go:noescape
+func geluGateGradFar512(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
+
+// siluFar512 is y = f(x).
+//
+//go:noescape
+func siluFar512(y []float32, x []float32)
+
+// siluGradFar512 is dx = f'(x) dy; dx may be dy.
+//
+//go:noescape
+func siluGradFar512(dx []float32, x []float32, dy []float32)
+
+// siluGateFar512 is y = f(gate) up.
+//
+//go:noescape
+func siluGateFar512(y []float32, gate []float32, up []float32)
+
+// siluGateGradFar512 is dgate = f'(gate) up dy, dup = f(gate) dy.
+//
+//go:noescape
+func siluGateGradFar512(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
+
+// sumsFar512 is the sum of the elements and that of their squares.
+//
+//go:noescape
+func sumsFar512(x []float32) (sum float64, squares float64)
+
+// addSumsFar512 is as sums, of x + past.
+//
+//go:noescape
+func addSumsFar512(x []float32, past []float32) (sum float64, squares float64)
+
+// rmsRowFar512 is y = x r (unit + gain).
+//
+//go:noescape
+func rmsRowFar512(y []float32, x []float32, gain []float32, r float32, unit float32)
+
+// rmsAddRowFar512 is z = x + past, y = z r (unit + gain); z may be x.
+//
+//go:noescape
+func rmsAddRowFar512(y []float32, z []float32, x []float32, past []float32, gain []float32, r float32, unit float32)
+
+// rmsGradRowFar512 is dx = (unit + gain) dy, dgain += dy x r, and returns the sum of dx x.
+//
+//go:noescape
+func rmsGradRowFar512(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
+
+// rmsGradEndFar512 is dx = r (h - x m); dx may be h.
+//
+//go:noescape
+func rmsGradEndFar512(dx []float32, h []float32, x []float32, r float32, m float32)
+
+// rmsGradAddFar512 is dx = r (h - x m) + past; dx may be past.
+//
+//go:noescape
+func rmsGradAddFar512(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+
+// layerRowFar512 is y = (x - mean) r (unit + gain) + bias.
+//
+//go:noescape
+func layerRowFar512(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+
+// layerAddRowFar512 is z = x + past, y = (z - mean) r (unit + gain) + bias; z may be x.
+//
+//go:noescape
+func layerAddRowFar512(y []float32, z []float32, x []float32, past []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+
+// layerGradRowFar512 is dx = (unit + gain) dy, dgain += dy h, dbias += dy for h = (x - mean) r, and returns the sums of dx and dx h.
+//
+//go:noescape
+func layerGradRowFar512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
+
+// layerGradEndFar512 is dx = r (v - m - h mh) for h = (x - mean) r; dx may be v.
+//
+//go:noescape
+func layerGradEndFar512(dx []float32, v []float32, x []float32, mean float32, r float32, m float32, mh float32)
+
+// layerGradAddFar512 is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.
+//
+//go:noescape
+func layerGradAddFar512(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+
+// addFar512 is z = x + y; z may be either.
+//
+//go:noescape
+func addFar512(z []float32, x []float32, y []float32)
+
+// moveFar512 is y = x.
+//
+//go:noescape
+func moveFar512(y []float32, x []float32)
+
+// addToFar512 is sum += x.
+//
+//go:noescape
+func addToFar512(sum []float32, x []float32)
+
+// addRowFar512 is y = x + row; y may be x.
+//
+//go:noescape
+func addRowFar512(y []float32, x []float32, row []float32)
+
+// multiplyFar512 is y = factor x; y may be x.
+//
+//go:noescape
+func multiplyFar512(y []float32, x []float32, factor float32)
+
+// fillFar512 is y = value.
+//
+//go:noescape
+func fillFar512(y []float32, value float32)
+
+// adamwFar512 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
+//
+//go:noescape
+func adamwFar512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+
+// rotateFar512 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
+//
+//go:noescape
+func rotateFar512(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
+
+// dropoutFar512 is y = scale x where the random number is above a limit, and 0 elsewhere; the length is a multiple of 32, x begins with a block, y may be x.
+//
+//go:noescape
+func dropoutFar512(y []float32, x []float32, block uint32, draw *uint32)
+
 // maximum512 is the largest element, -Inf of none. It may pass over NaN.
 //
 //go:noescape
@@ -58,71 +308,6 @@ func expSum512(y []float32, x []float32, shift float32) float32
 //
 //go:noescape
 func slopes512(s []float32, ds []float32, lse float32, total float32, scale float32)
-
-// sums512 is the sum of the elements and that of their squares.
-//
-//go:noescape
-func sums512(x []float32) (sum float64, squares float64)
-
-// rmsRow512 is y = x r (unit + gain).
-//
-//go:noescape
-func rmsRow512(y []float32, x []float32, gain []float32, r float32, unit float32)
-
-// rmsGradRow512 is dx = (unit + gain) dy, dgain += dy x r, and returns the sum of dx x.
-//
-//go:noescape
-func rmsGradRow512(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
-
-// rmsGradEnd512 is dx = r (dx - x m).
-//
-//go:noescape
-func rmsGradEnd512(dx []float32, x []float32, r float32, m float32)
-
-// rmsGradAdd512 is dx = r (h - x m) + past; dx may be past.
-//
-//go:noescape
-func rmsGradAdd512(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
-
-// layerRow512 is y = (x - mean) r (unit + gain) + bias.
-//
-//go:noescape
-func layerRow512(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
-
-// layerGradRow512 is dx = (unit + gain) dy, dgain += dy h, dbias += dy for h = (x - mean) r, and returns the sums of dx and dx h.
-//
-//go:noescape
-func layerGradRow512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
-
-// layerGradEnd512 is dx = r (dx - m - h mh) for h = (x - mean) r.
-//
-//go:noescape
-func layerGradEnd512(dx []float32, x []float32, mean float32, r float32, m float32, mh float32)
-
-// layerGradAdd512 is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.
-//
-//go:noescape
-func layerGradAdd512(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
-
-// add512 is z = x + y; z may be either.
-//
-//go:noescape
-func add512(z []float32, x []float32, y []float32)
-
-// multiply512 is y = factor x; y may be x.
-//
-//go:noescape
-func multiply512(y []float32, x []float32, factor float32)
-
-// adamw512 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
-//
-//go:noescape
-func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-
-// rotate512 turns the two halves of x, each as long as cosine, by angles of the given sign; y may be x.
-//
-//go:noescape
-func rotate512(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
 
 // allFinite512 says whether rows of x, ld apart, hold neither NaN nor infinity.
 //
@@ -179,6 +364,256 @@ func siluGate256(y []float32, gate []float32, up []float32)
 //go:noescape
 func siluGateGrad256(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
 
+// sums256 is the sum of the elements and that of their squares.
+//
+//go:noescape
+func sums256(x []float32) (sum float64, squares float64)
+
+// addSums256 is as sums, of x + past.
+//
+//go:noescape
+func addSums256(x []float32, past []float32) (sum float64, squares float64)
+
+// rmsRow256 is y = x r (unit + gain).
+//
+//go:noescape
+func rmsRow256(y []float32, x []float32, gain []float32, r float32, unit float32)
+
+// rmsAddRow256 is z = x + past, y = z r (unit + gain); z may be x.
+//
+//go:noescape
+func rmsAddRow256(y []float32, z []float32, x []float32, past []float32, gain []float32, r float32, unit float32)
+
+// rmsGradRow256 is dx = (unit + gain) dy, dgain += dy x r, and returns the sum of dx x.
+//
+//go:noescape
+func rmsGradRow256(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
+
+// rmsGradEnd256 is dx = r (h - x m); dx may be h.
+//
+//go:noescape
+func rmsGradEnd256(dx []float32, h []float32, x []float32, r float32, m float32)
+
+// rmsGradAdd256 is dx = r (h - x m) + past; dx may be past.
+//
+//go:noescape
+func rmsGradAdd256(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+
+// layerRow256 is y = (x - mean) r (unit + gain) + bias.
+//
+//go:noescape
+func layerRow256(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+
+// layerAddRow256 is z = x + past, y = (z - mean) r (unit + gain) + bias; z may be x.
+//
+//go:noescape
+func layerAddRow256(y []float32, z []float32, x []float32, past []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+
+// layerGradRow256 is dx = (unit + gain) dy, dgain += dy h, dbias += dy for h = (x - mean) r, and returns the sums of dx and dx h.
+//
+//go:noescape
+func layerGradRow256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
+
+// layerGradEnd256 is dx = r (v - m - h mh) for h = (x - mean) r; dx may be v.
+//
+//go:noescape
+func layerGradEnd256(dx []float32, v []float32, x []float32, mean float32, r float32, m float32, mh float32)
+
+// layerGradAdd256 is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.
+//
+//go:noescape
+func layerGradAdd256(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+
+// add256 is z = x + y; z may be either.
+//
+//go:noescape
+func add256(z []float32, x []float32, y []float32)
+
+// move256 is y = x.
+//
+//go:noescape
+func move256(y []float32, x []float32)
+
+// addTo256 is sum += x.
+//
+//go:noescape
+func addTo256(sum []float32, x []float32)
+
+// addRow256 is y = x + row; y may be x.
+//
+//go:noescape
+func addRow256(y []float32, x []float32, row []float32)
+
+// multiply256 is y = factor x; y may be x.
+//
+//go:noescape
+func multiply256(y []float32, x []float32, factor float32)
+
+// fill256 is y = value.
+//
+//go:noescape
+func fill256(y []float32, value float32)
+
+// adamw256 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
+//
+//go:noescape
+func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+
+// rotate256 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
+//
+//go:noescape
+func rotate256(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
+
+// dropout256 is y = scale x where the random number is above a limit, and 0 elsewhere; the length is a multiple of 32, x begins with a block, y may be x.
+//
+//go:noescape
+func dropout256(y []float32, x []float32, block uint32, draw *uint32)
+
+// geluFar256 is y = f(x).
+//
+//go:noescape
+func geluFar256(y []float32, x []float32)
+
+// geluGradFar256 is dx = f'(x) dy; dx may be dy.
+//
+//go:noescape
+func geluGradFar256(dx []float32, x []float32, dy []float32)
+
+// geluGateFar256 is y = f(gate) up.
+//
+//go:noescape
+func geluGateFar256(y []float32, gate []float32, up []float32)
+
+// geluGateGradFar256 is dgate = f'(gate) up dy, dup = f(gate) dy.
+//
+//go:noescape
+func geluGateGradFar256(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
+
+// siluFar256 is y = f(x).
+//
+//go:noescape
+func siluFar256(y []float32, x []float32)
+
+// siluGradFar256 is dx = f'(x) dy; dx may be dy.
+//
+//go:noescape
+func siluGradFar256(dx []float32, x []float32, dy []float32)
+
+// siluGateFar256 is y = f(gate) up.
+//
+//go:noescape
+func siluGateFar256(y []float32, gate []float32, up []float32)
+
+// siluGateGradFar256 is dgate = f'(gate) up dy, dup = f(gate) dy.
+//
+//go:noescape
+func siluGateGradFar256(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
+
+// sumsFar256 is the sum of the elements and that of their squares.
+//
+//go:noescape
+func sumsFar256(x []float32) (sum float64, squares float64)
+
+// addSumsFar256 is as sums, of x + past.
+//
+//go:noescape
+func addSumsFar256(x []float32, past []float32) (sum float64, squares float64)
+
+// rmsRowFar256 is y = x r (unit + gain).
+//
+//go:noescape
+func rmsRowFar256(y []float32, x []float32, gain []float32, r float32, unit float32)
+
+// rmsAddRowFar256 is z = x + past, y = z r (unit + gain); z may be x.
+//
+//go:noescape
+func rmsAddRowFar256(y []float32, z []float32, x []float32, past []float32, gain []float32, r float32, unit float32)
+
+// rmsGradRowFar256 is dx = (unit + gain) dy, dgain += dy x r, and returns the sum of dx x.
+//
+//go:noescape
+func rmsGradRowFar256(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
+
+// rmsGradEndFar256 is dx = r (h - x m); dx may be h.
+//
+//go:noescape
+func rmsGradEndFar256(dx []float32, h []float32, x []float32, r float32, m float32)
+
+// rmsGradAddFar256 is dx = r (h - x m) + past; dx may be past.
+//
+//go:noescape
+func rmsGradAddFar256(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+
+// layerRowFar256 is y = (x - mean) r (unit + gain) + bias.
+//
+//go:noescape
+func layerRowFar256(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+
+// layerAddRowFar256 is z = x + past, y = (z - mean) r (unit + gain) + bias; z may be x.
+//
+//go:noescape
+func layerAddRowFar256(y []float32, z []float32, x []float32, past []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+
+// layerGradRowFar256 is dx = (unit + gain) dy, dgain += dy h, dbias += dy for h = (x - mean) r, and returns the sums of dx and dx h.
+//
+//go:noescape
+func layerGradRowFar256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
+
+// layerGradEndFar256 is dx = r (v - m - h mh) for h = (x - mean) r; dx may be v.
+//
+//go:noescape
+func layerGradEndFar256(dx []float32, v []float32, x []float32, mean float32, r float32, m float32, mh float32)
+
+// layerGradAddFar256 is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.
+//
+//go:noescape
+func layerGradAddFar256(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+
+// addFar256 is z = x + y; z may be either.
+//
+//go:noescape
+func addFar256(z []float32, x []float32, y []float32)
+
+// moveFar256 is y = x.
+//
+//go:noescape
+func moveFar256(y []float32, x []float32)
+
+// addToFar256 is sum += x.
+//
+//go:noescape
+func addToFar256(sum []float32, x []float32)
+
+// addRowFar256 is y = x + row; y may be x.
+//
+//go:noescape
+func addRowFar256(y []float32, x []float32, row []float32)
+
+// multiplyFar256 is y = factor x; y may be x.
+//
+//go:noescape
+func multiplyFar256(y []float32, x []float32, factor float32)
+
+// fillFar256 is y = value.
+//
+//go:noescape
+func fillFar256(y []float32, value float32)
+
+// adamwFar256 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
+//
+//go:noescape
+func adamwFar256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+
+// rotateFar256 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
+//
+//go:noescape
+func rotateFar256(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
+
+// dropoutFar256 is y = scale x where the random number is above a limit, and 0 elsewhere; the length is a multiple of 32, x begins with a block, y may be x.
+//
+//go:noescape
+func dropoutFar256(y []float32, x []float32, block uint32, draw *uint32)
+
 // maximum256 is the largest element, -Inf of none. It may pass over NaN.
 //
 //go:noescape
@@ -194,71 +629,6 @@ func expSum256(y []float32, x []float32, shift float32) float32
 //go:noescape
 func slopes256(s []float32, ds []float32, lse float32, total float32, scale float32)
 
-// sums256 is the sum of the elements and that of their squares.
-//
-//go:noescape
-func sums256(x []float32) (sum float64, squares float64)
-
-// rmsRow256 is y = x r (unit + gain).
-//
-//go:noescape
-func rmsRow256(y []float32, x []float32, gain []float32, r float32, unit float32)
-
-// rmsGradRow256 is dx = (unit + gain) dy, dgain += dy x r, and returns the sum of dx x.
-//
-//go:noescape
-func rmsGradRow256(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
-
-// rmsGradEnd256 is dx = r (dx - x m).
-//
-//go:noescape
-func rmsGradEnd256(dx []float32, x []float32, r float32, m float32)
-
-// rmsGradAdd256 is dx = r (h - x m) + past; dx may be past.
-//
-//go:noescape
-func rmsGradAdd256(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
-
-// layerRow256 is y = (x - mean) r (unit + gain) + bias.
-//
-//go:noescape
-func layerRow256(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
-
-// layerGradRow256 is dx = (unit + gain) dy, dgain += dy h, dbias += dy for h = (x - mean) r, and returns the sums of dx and dx h.
-//
-//go:noescape
-func layerGradRow256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
-
-// layerGradEnd256 is dx = r (dx - m - h mh) for h = (x - mean) r.
-//
-//go:noescape
-func layerGradEnd256(dx []float32, x []float32, mean float32, r float32, m float32, mh float32)
-
-// layerGradAdd256 is dx = r (v - m - h mh) + past for h = (x - mean) r; dx may be past.
-//
-//go:noescape
-func layerGradAdd256(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
-
-// add256 is z = x + y; z may be either.
-//
-//go:noescape
-func add256(z []float32, x []float32, y []float32)
-
-// multiply256 is y = factor x; y may be x.
-//
-//go:noescape
-func multiply256(y []float32, x []float32, factor float32)
-
-// adamw256 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
-//
-//go:noescape
-func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-
-// rotate256 turns the two halves of x, each as long as cosine, by angles of the given sign; y may be x.
-//
-//go:noescape
-func rotate256(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
-
 // allFinite256 says whether rows of x, ld apart, hold neither NaN nor infinity.
 //
 //go:noescape
@@ -273,3 +643,8 @@ func narrow256(y []uint16, x []float32)
 //
 //go:noescape
 func widen256(y []float32, x []uint16)
+
+// fence makes stores past the caches visible before any that follows.
+//
+//go:noescape
+func fence()

@@ -1192,6 +1192,3858 @@ done1:
 	VZEROUPPER
 	RET
 
+// func sums512(x []float32) (sum float64, squares float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sums512(SB), NOSPLIT, $0-40
+	MOVQ   x_base+0(FP), AX
+	MOVQ   x_len+8(FP), CX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	XORQ   DX, DX
+
+loop1:
+	LEAQ          16(DX), BX
+	CMPQ          BX, CX
+	JG            rest1
+	VMOVUPS       (AX)(DX*4), Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z4, Z0, Z0
+	VFMADD231PD   Z4, Z4, Z2
+	VADDPD        Z5, Z1, Z1
+	VFMADD231PD   Z5, Z5, Z3
+	MOVQ          BX, DX
+	JMP           loop1
+
+rest1:
+	MOVQ          CX, BX
+	SUBQ          DX, BX
+	JZ            done1
+	MOVQ          $-1, CX
+	BZHIQ         BX, CX, CX
+	KMOVW         CX, K1
+	VMOVUPS.Z     (AX)(DX*4), K1, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z4, Z0, Z0
+	VFMADD231PD   Z4, Z4, Z2
+	VADDPD        Z5, Z1, Z1
+	VFMADD231PD   Z5, Z5, Z3
+
+done1:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, sum+24(FP)
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPD        X0, X2, X2
+	VMOVSD        X2, squares+32(FP)
+	VZEROUPPER
+	RET
+
+// func addSums512(x []float32, past []float32) (sum float64, squares float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addSums512(SB), NOSPLIT, $0-64
+	MOVQ   x_base+0(FP), AX
+	MOVQ   past_base+24(FP), CX
+	MOVQ   x_len+8(FP), DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	XORQ   BX, BX
+
+loop1:
+	LEAQ          16(BX), SI
+	CMPQ          SI, DX
+	JG            rest1
+	VMOVUPS       (AX)(BX*4), Z4
+	VMOVUPS       (CX)(BX*4), Z5
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z4, Z0, Z0
+	VFMADD231PD   Z4, Z4, Z2
+	VADDPD        Z5, Z1, Z1
+	VFMADD231PD   Z5, Z5, Z3
+	MOVQ          SI, BX
+	JMP           loop1
+
+rest1:
+	MOVQ          DX, SI
+	SUBQ          BX, SI
+	JZ            done1
+	MOVQ          $-1, DX
+	BZHIQ         SI, DX, DX
+	KMOVW         DX, K1
+	VMOVUPS.Z     (AX)(BX*4), K1, Z4
+	VMOVUPS.Z     (CX)(BX*4), K1, Z5
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z4, Z0, Z0
+	VFMADD231PD   Z4, Z4, Z2
+	VADDPD        Z5, Z1, Z1
+	VFMADD231PD   Z5, Z5, Z3
+
+done1:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, sum+48(FP)
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPD        X0, X2, X2
+	VMOVSD        X2, squares+56(FP)
+	VZEROUPPER
+	RET
+
+// func rmsRow512(y []float32, x []float32, gain []float32, r float32, unit float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsRow512(SB), NOSPLIT, $0-80
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         y_len+8(FP), BX
+	VBROADCASTSS r+72(FP), Z0
+	VBROADCASTSS unit+76(FP), Z1
+	XORQ         SI, SI
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS (DX)(SI*4), Z3
+	VADDPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ      BX, DI
+	SUBQ      SI, DI
+	JZ        done1
+	MOVQ      $-1, BX
+	BZHIQ     DI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z2
+	VMULPS    Z0, Z2, Z0
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VADDPS    Z1, Z2, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsAddRow512(y []float32, z []float32, x []float32, past []float32, gain []float32, r float32, unit float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsAddRow512(SB), NOSPLIT, $0-128
+	MOVQ         y_base+0(FP), AX
+	MOVQ         z_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         y_len+8(FP), DI
+	VBROADCASTSS r+120(FP), Z0
+	VBROADCASTSS unit+124(FP), Z1
+	XORQ         R8, R8
+
+loop1:
+	LEAQ    16(R8), R9
+	CMPQ    R9, DI
+	JG      rest1
+	VMOVUPS (DX)(R8*4), Z2
+	VMOVUPS (BX)(R8*4), Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)(R8*4)
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS (SI)(R8*4), Z3
+	VADDPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(R8*4)
+	MOVQ    R9, R8
+	JMP     loop1
+
+rest1:
+	MOVQ      DI, R9
+	SUBQ      R8, R9
+	JZ        done1
+	MOVQ      $-1, DI
+	BZHIQ     R9, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX)(R8*4), K1, Z2
+	VMOVUPS.Z (BX)(R8*4), K1, Z3
+	VADDPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (CX)(R8*4)
+	VMULPS    Z0, Z2, Z0
+	VMOVUPS.Z (SI)(R8*4), K1, Z2
+	VADDPS    Z1, Z2, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(R8*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsGradRow512(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsGradRow512(SB), NOSPLIT, $0-132
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         gain_base+72(FP), BX
+	MOVQ         dy_base+96(FP), SI
+	MOVQ         dx_len+8(FP), DI
+	VBROADCASTSS r+120(FP), Z0
+	VBROADCASTSS unit+124(FP), Z1
+	VPXORD       Z2, Z2, Z2
+	XORQ         R8, R8
+
+loop1:
+	LEAQ        16(R8), R9
+	CMPQ        R9, DI
+	JG          rest1
+	VMOVUPS     (DX)(R8*4), Z3
+	VMOVUPS     (SI)(R8*4), Z4
+	VMOVUPS     (CX)(R8*4), Z5
+	VMULPS      Z0, Z3, Z6
+	VFMADD231PS Z4, Z6, Z5
+	VMOVUPS     Z5, (CX)(R8*4)
+	VMOVUPS     (BX)(R8*4), Z5
+	VADDPS      Z1, Z5, Z5
+	VMULPS      Z4, Z5, Z4
+	VMOVUPS     Z4, (AX)(R8*4)
+	VFMADD231PS Z3, Z4, Z2
+	MOVQ        R9, R8
+	JMP         loop1
+
+rest1:
+	MOVQ        DI, R9
+	SUBQ        R8, R9
+	JZ          done1
+	MOVQ        $-1, DI
+	BZHIQ       R9, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (DX)(R8*4), K1, Z3
+	VMOVUPS.Z   (SI)(R8*4), K1, Z4
+	VMOVUPS.Z   (CX)(R8*4), K1, Z5
+	VMULPS      Z0, Z3, Z0
+	VFMADD231PS Z4, Z0, Z5
+	VMOVUPS     Z5, K1, (CX)(R8*4)
+	VMOVUPS.Z   (BX)(R8*4), K1, Z0
+	VADDPS      Z1, Z0, Z0
+	VMULPS      Z4, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(R8*4)
+	VFMADD231PS Z3, Z0, Z2
+
+done1:
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPS        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPS     $0x4e, X2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPS     $0xb1, X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSS        X2, ret+128(FP)
+	VZEROUPPER
+	RET
+
+// func rmsGradEnd512(dx []float32, h []float32, x []float32, r float32, m float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsGradEnd512(SB), NOSPLIT, $0-80
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS r+72(FP), Z0
+	VBROADCASTSS m+76(FP), Z1
+	XORQ         SI, SI
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Z2
+	VMOVUPS      (DX)(SI*4), Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      Z2, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	MOVQ         $-1, BX
+	BZHIQ        DI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z2
+	VMOVUPS.Z    (DX)(SI*4), K1, Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsGradAdd512(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsGradAdd512(SB), NOSPLIT, $0-104
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS r+96(FP), Z0
+	VBROADCASTSS m+100(FP), Z1
+	XORQ         DI, DI
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Z2
+	VMOVUPS      (DX)(DI*4), Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      (BX)(DI*4), Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z2, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	MOVQ         $-1, SI
+	BZHIQ        R8, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DI*4), K1, Z2
+	VMOVUPS.Z    (DX)(DI*4), K1, Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z0
+	VMOVUPS.Z    (BX)(DI*4), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerRow512(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerRow512(SB), NOSPLIT, $0-108
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         bias_base+72(FP), BX
+	MOVQ         y_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Z0
+	VBROADCASTSS r+100(FP), Z1
+	VBROADCASTSS unit+104(FP), Z2
+	XORQ         DI, DI
+
+loop1:
+	LEAQ        16(DI), R8
+	CMPQ        R8, SI
+	JG          rest1
+	VMOVUPS     (CX)(DI*4), Z3
+	VSUBPS      Z0, Z3, Z3
+	VMULPS      Z1, Z3, Z3
+	VMOVUPS     (DX)(DI*4), Z4
+	VADDPS      Z2, Z4, Z4
+	VMOVUPS     (BX)(DI*4), Z5
+	VFMADD213PS Z5, Z4, Z3
+	VMOVUPS     Z3, (AX)(DI*4)
+	MOVQ        R8, DI
+	JMP         loop1
+
+rest1:
+	MOVQ        SI, R8
+	SUBQ        DI, R8
+	JZ          done1
+	MOVQ        $-1, SI
+	BZHIQ       R8, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DI*4), K1, Z3
+	VSUBPS      Z0, Z3, Z0
+	VMULPS      Z1, Z0, Z0
+	VMOVUPS.Z   (DX)(DI*4), K1, Z1
+	VADDPS      Z2, Z1, Z1
+	VMOVUPS.Z   (BX)(DI*4), K1, Z2
+	VFMADD213PS Z2, Z1, Z0
+	VMOVUPS     Z0, K1, (AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerAddRow512(y []float32, z []float32, x []float32, past []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerAddRow512(SB), NOSPLIT, $0-156
+	MOVQ         y_base+0(FP), AX
+	MOVQ         z_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         bias_base+120(FP), DI
+	MOVQ         y_len+8(FP), R8
+	VBROADCASTSS mean+144(FP), Z0
+	VBROADCASTSS r+148(FP), Z1
+	VBROADCASTSS unit+152(FP), Z2
+	XORQ         R9, R9
+
+loop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	VMOVUPS     (DX)(R9*4), Z3
+	VMOVUPS     (BX)(R9*4), Z4
+	VADDPS      Z4, Z3, Z3
+	VMOVUPS     Z3, (CX)(R9*4)
+	VSUBPS      Z0, Z3, Z3
+	VMULPS      Z1, Z3, Z3
+	VMOVUPS     (SI)(R9*4), Z4
+	VADDPS      Z2, Z4, Z4
+	VMOVUPS     (DI)(R9*4), Z5
+	VFMADD213PS Z5, Z4, Z3
+	VMOVUPS     Z3, (AX)(R9*4)
+	MOVQ        R10, R9
+	JMP         loop1
+
+rest1:
+	MOVQ        R8, R10
+	SUBQ        R9, R10
+	JZ          done1
+	MOVQ        $-1, R8
+	BZHIQ       R10, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (DX)(R9*4), K1, Z3
+	VMOVUPS.Z   (BX)(R9*4), K1, Z4
+	VADDPS      Z4, Z3, Z3
+	VMOVUPS     Z3, K1, (CX)(R9*4)
+	VSUBPS      Z0, Z3, Z0
+	VMULPS      Z1, Z0, Z0
+	VMOVUPS.Z   (SI)(R9*4), K1, Z1
+	VADDPS      Z2, Z1, Z1
+	VMOVUPS.Z   (DI)(R9*4), K1, Z2
+	VFMADD213PS Z2, Z1, Z0
+	VMOVUPS     Z0, K1, (AX)(R9*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradRow512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerGradRow512(SB), NOSPLIT, $0-168
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         dbias_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         dy_base+120(FP), DI
+	MOVQ         dx_len+8(FP), R8
+	VBROADCASTSS mean+144(FP), Z0
+	VBROADCASTSS r+148(FP), Z1
+	VBROADCASTSS unit+152(FP), Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	XORQ         R9, R9
+
+loop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	VMOVUPS     (DI)(R9*4), Z5
+	VMOVUPS     (BX)(R9*4), Z6
+	VSUBPS      Z0, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VMOVUPS     (CX)(R9*4), Z7
+	VFMADD231PS Z5, Z6, Z7
+	VMOVUPS     Z7, (CX)(R9*4)
+	VMOVUPS     (DX)(R9*4), Z7
+	VADDPS      Z5, Z7, Z7
+	VMOVUPS     Z7, (DX)(R9*4)
+	VMOVUPS     (SI)(R9*4), Z7
+	VADDPS      Z2, Z7, Z7
+	VMULPS      Z5, Z7, Z5
+	VMOVUPS     Z5, (AX)(R9*4)
+	VADDPS      Z5, Z3, Z3
+	VFMADD231PS Z6, Z5, Z4
+	MOVQ        R10, R9
+	JMP         loop1
+
+rest1:
+	MOVQ        R8, R10
+	SUBQ        R9, R10
+	JZ          done1
+	MOVQ        $-1, R8
+	BZHIQ       R10, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (DI)(R9*4), K1, Z5
+	VMOVUPS.Z   (BX)(R9*4), K1, Z6
+	VSUBPS      Z0, Z6, Z0
+	VMULPS      Z1, Z0, Z0
+	VMOVUPS.Z   (CX)(R9*4), K1, Z1
+	VFMADD231PS Z5, Z0, Z1
+	VMOVUPS     Z1, K1, (CX)(R9*4)
+	VMOVUPS.Z   (DX)(R9*4), K1, Z1
+	VADDPS      Z5, Z1, Z1
+	VMOVUPS     Z1, K1, (DX)(R9*4)
+	VMOVUPS.Z   (SI)(R9*4), K1, Z1
+	VADDPS      Z2, Z1, Z1
+	VMULPS      Z5, Z1, Z1
+	VMOVUPS     Z1, K1, (AX)(R9*4)
+	VMOVAPS.Z   Z1, K1, Z2
+	VADDPS      Z2, Z3, Z3
+	VMOVAPS.Z   Z1, K1, Z1
+	VFMADD231PS Z0, Z1, Z4
+
+done1:
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPS        Y0, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPS     $0x4e, X3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPS     $0xb1, X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSS        X3, sum+160(FP)
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VPERMILPS     $0x4e, X4, X0
+	VADDPS        X0, X4, X4
+	VPERMILPS     $0xb1, X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSS        X4, sumH+164(FP)
+	VZEROUPPER
+	RET
+
+// func layerGradEnd512(dx []float32, v []float32, x []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerGradEnd512(SB), NOSPLIT, $0-88
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS mean+72(FP), Z0
+	VBROADCASTSS r+76(FP), Z1
+	VBROADCASTSS m+80(FP), Z2
+	VBROADCASTSS mh+84(FP), Z3
+	XORQ         SI, SI
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (DX)(SI*4), Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z1, Z4, Z4
+	VMOVUPS      (CX)(SI*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VMULPS       Z1, Z5, Z4
+	VMOVUPS      Z4, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	MOVQ         $-1, BX
+	BZHIQ        DI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (DX)(SI*4), K1, Z4
+	VSUBPS       Z0, Z4, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS.Z    (CX)(SI*4), K1, Z4
+	VSUBPS       Z2, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
+	VMULPS       Z1, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradAdd512(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerGradAdd512(SB), NOSPLIT, $0-112
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Z0
+	VBROADCASTSS r+100(FP), Z1
+	VBROADCASTSS m+104(FP), Z2
+	VBROADCASTSS mh+108(FP), Z3
+	XORQ         DI, DI
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (DX)(DI*4), Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z1, Z4, Z4
+	VMOVUPS      (CX)(DI*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VMULPS       Z1, Z5, Z4
+	VMOVUPS      (BX)(DI*4), Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z4, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	MOVQ         $-1, SI
+	BZHIQ        R8, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(DI*4), K1, Z4
+	VSUBPS       Z0, Z4, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS.Z    (CX)(DI*4), K1, Z4
+	VSUBPS       Z2, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
+	VMULPS       Z1, Z2, Z0
+	VMOVUPS.Z    (BX)(DI*4), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func add512(z []float32, x []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·add512(SB), NOSPLIT, $0-72
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_base+48(FP), DX
+	MOVQ z_len+8(FP), BX
+	XORQ SI, SI
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Z0
+	VMOVUPS (DX)(SI*4), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ      BX, DI
+	SUBQ      SI, DI
+	JZ        done1
+	MOVQ      $-1, BX
+	BZHIQ     DI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z0
+	VMOVUPS.Z (DX)(SI*4), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func move512(y []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·move512(SB), NOSPLIT, $0-48
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	JZ        done1
+	MOVQ      $-1, DX
+	BZHIQ     SI, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addTo512(sum []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addTo512(SB), NOSPLIT, $0-48
+	MOVQ sum_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ sum_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (AX)(BX*4), Z0
+	VMOVUPS (CX)(BX*4), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	JZ        done1
+	MOVQ      $-1, DX
+	BZHIQ     SI, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (AX)(BX*4), K1, Z0
+	VMOVUPS.Z (CX)(BX*4), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addRow512(y []float32, x []float32, row []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addRow512(SB), NOSPLIT, $0-72
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ row_base+48(FP), DX
+	MOVQ y_len+8(FP), BX
+	XORQ SI, SI
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Z0
+	VMOVUPS (DX)(SI*4), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ      BX, DI
+	SUBQ      SI, DI
+	JZ        done1
+	MOVQ      $-1, BX
+	BZHIQ     DI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z0
+	VMOVUPS.Z (DX)(SI*4), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func multiply512(y []float32, x []float32, factor float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·multiply512(SB), NOSPLIT, $0-52
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	VBROADCASTSS factor+48(FP), Z0
+	XORQ         BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	JZ        done1
+	MOVQ      $-1, DX
+	BZHIQ     SI, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z1
+	VMULPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func fill512(y []float32, value float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fill512(SB), NOSPLIT, $0-28
+	MOVQ         y_base+0(FP), AX
+	MOVQ         y_len+8(FP), CX
+	VBROADCASTSS value+24(FP), Z0
+	XORQ         DX, DX
+
+loop1:
+	LEAQ    16(DX), BX
+	CMPQ    BX, CX
+	JG      rest1
+	VMOVUPS Z0, (AX)(DX*4)
+	MOVQ    BX, DX
+	JMP     loop1
+
+rest1:
+	MOVQ    CX, BX
+	SUBQ    DX, BX
+	JZ      done1
+	MOVQ    $-1, CX
+	BZHIQ   BX, CX, CX
+	KMOVW   CX, K1
+	VMOVUPS Z0, K1, (AX)(DX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adamw512(SB), NOSPLIT, $0-204
+	MOVQ         newP_base+0(FP), AX
+	MOVQ         newM_base+24(FP), CX
+	MOVQ         newV_base+48(FP), DX
+	MOVQ         p_base+72(FP), BX
+	MOVQ         m_base+96(FP), SI
+	MOVQ         v_base+120(FP), DI
+	MOVQ         g_base+144(FP), R8
+	MOVQ         newP_len+8(FP), R9
+	VBROADCASTSS beta1+168(FP), Z0
+	VBROADCASTSS rest1+172(FP), Z1
+	VBROADCASTSS beta2+176(FP), Z2
+	VBROADCASTSS rest2+180(FP), Z3
+	VBROADCASTSS clip+184(FP), Z4
+	VBROADCASTSS keep+188(FP), Z5
+	VBROADCASTSS step+192(FP), Z6
+	VBROADCASTSS root+196(FP), Z7
+	VBROADCASTSS eps+200(FP), Z8
+	XORQ         R10, R10
+
+loop1:
+	LEAQ        16(R10), R11
+	CMPQ        R11, R9
+	JG          rest1
+	VMOVUPS     (R8)(R10*4), Z9
+	VMULPS      Z4, Z9, Z9
+	VMOVUPS     (SI)(R10*4), Z10
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z1, Z9, Z10
+	VMOVUPS     Z10, (CX)(R10*4)
+	VMULPS      Z9, Z9, Z9
+	VMOVUPS     (DI)(R10*4), Z11
+	VMULPS      Z2, Z11, Z11
+	VFMADD231PS Z3, Z9, Z11
+	VMOVUPS     Z11, (DX)(R10*4)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z8, Z7, Z11
+	VMULPS      Z6, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS     (BX)(R10*4), Z9
+	VFMSUB213PS Z10, Z5, Z9
+	VMOVUPS     Z9, (AX)(R10*4)
+	MOVQ        R11, R10
+	JMP         loop1
+
+rest1:
+	MOVQ        R9, R11
+	SUBQ        R10, R11
+	JZ          done1
+	MOVQ        $-1, R9
+	BZHIQ       R11, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (R8)(R10*4), K1, Z9
+	VMULPS      Z4, Z9, Z4
+	VMOVUPS.Z   (SI)(R10*4), K1, Z9
+	VMULPS      Z0, Z9, Z0
+	VFMADD231PS Z1, Z4, Z0
+	VMOVUPS     Z0, K1, (CX)(R10*4)
+	VMULPS      Z4, Z4, Z4
+	VMOVUPS.Z   (DI)(R10*4), K1, Z1
+	VMULPS      Z2, Z1, Z1
+	VFMADD231PS Z3, Z4, Z1
+	VMOVUPS     Z1, K1, (DX)(R10*4)
+	VSQRTPS     Z1, Z1
+	VFMADD213PS Z8, Z7, Z1
+	VMULPS      Z6, Z0, Z0
+	VDIVPS      Z1, Z0, Z0
+	VMOVUPS.Z   (BX)(R10*4), K1, Z1
+	VFMSUB213PS Z0, Z5, Z1
+	VMOVUPS     Z1, K1, (AX)(R10*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rotate512(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rotate512(SB), NOSPLIT, $0-100
+	MOVQ         cosine_base+0(FP), AX
+	MOVQ         sine_base+24(FP), CX
+	MOVQ         y_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         cosine_len+8(FP), SI
+	LEAQ         (DX)(SI*4), DI
+	LEAQ         (BX)(SI*4), R8
+	VBROADCASTSS sign+96(FP), Z0
+	MOVQ         y_len+56(FP), R9
+	MOVQ         SI, R10
+	SHLQ         $0x01, R10
+	SUBQ         R10, R9
+	JL           end
+	SHLQ         $0x02, R10
+
+head:
+	XORQ R11, R11
+
+loop1:
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
+	JG           rest1
+	VMOVUPS      (AX)(R11*4), Z1
+	VMOVUPS      (CX)(R11*4), Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      (BX)(R11*4), Z3
+	VMOVUPS      (R8)(R11*4), Z4
+	VMULPS       Z1, Z3, Z5
+	VMULPS       Z1, Z4, Z1
+	VFNMADD231PS Z2, Z4, Z5
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z5, (DX)(R11*4)
+	VMOVUPS      Z1, (DI)(R11*4)
+	MOVQ         R12, R11
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R12
+	SUBQ         R11, R12
+	JZ           done1
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVW        R13, K1
+	VMOVUPS.Z    (AX)(R11*4), K1, Z1
+	VMOVUPS.Z    (CX)(R11*4), K1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS.Z    (BX)(R11*4), K1, Z3
+	VMOVUPS.Z    (R8)(R11*4), K1, Z4
+	VMULPS       Z1, Z3, Z5
+	VMULPS       Z1, Z4, Z1
+	VFNMADD231PS Z2, Z4, Z5
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z5, K1, (DX)(R11*4)
+	VMOVUPS      Z1, K1, (DI)(R11*4)
+
+done1:
+	ADDQ R10, DX
+	ADDQ R10, DI
+	ADDQ R10, BX
+	ADDQ R10, R8
+	MOVQ R10, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R9
+	JGE  head
+
+end:
+	VZEROUPPER
+	RET
+
+// func dropout512(y []float32, x []float32, block uint32, draw *uint32)
+// Requires: AVX, AVX512F
+TEXT ·dropout512(SB), NOSPLIT, $0-64
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         draw+56(FP), BX
+	VBROADCASTSS block+48(FP), Z0
+	VPADDD       blocks8<>+0(SB), Z0, Z0
+	VMOVUPS      wordd2511f53<>+0(SB), Z1
+	VMOVUPS      wordcd9e8d57<>+0(SB), Z2
+	VBROADCASTSS 100(BX), Z3
+	VPBROADCASTD 96(BX), Z4
+	XORQ         SI, SI
+
+loop:
+	CMPQ            SI, DX
+	JGE             done
+	VMOVDQU64       Z0, Z5
+	VPBROADCASTD    84(BX), Z6
+	VPBROADCASTD    88(BX), Z7
+	VPBROADCASTD    92(BX), Z8
+	VPMULUDQ        Z1, Z5, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, (BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 4(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 8(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 12(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 16(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 20(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 24(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 28(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 32(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 36(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 40(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 44(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 48(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 52(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 56(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 60(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 64(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 68(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 72(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 76(BX), Z5, Z7
+	VPSLLQ          $0x20, Z6, Z5
+	MOVL            $0x00005555, DI
+	KMOVW           DI, K1
+	VMOVDQA32       Z9, K1, Z5
+	VPSLLQ          $0x20, Z8, Z6
+	MOVL            $0x00005555, DI
+	KMOVW           DI, K1
+	VMOVDQA32       Z7, K1, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z7
+	VPUNPCKHQDQ     Z6, Z5, Z5
+	VPSRLD          $0x08, Z7, Z7
+	VPCMPGTD        Z4, Z7, K1
+	VMULPS.Z        (CX)(SI*4), Z3, K1, Z6
+	VMOVUPS         Z6, (AX)(SI*4)
+	VPSRLD          $0x08, Z5, Z5
+	VPCMPGTD        Z4, Z5, K1
+	VMULPS.Z        64(CX)(SI*4), Z3, K1, Z5
+	VMOVUPS         Z5, 64(AX)(SI*4)
+	VPADDD          word00000008<>+0(SB), Z0, Z0
+	ADDQ            $0x20, SI
+	JMP             loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA blocks8<>+0(SB)/8, $0x0000000000000000
+DATA blocks8<>+8(SB)/8, $0x0000000000000004
+DATA blocks8<>+16(SB)/8, $0x0000000000000001
+DATA blocks8<>+24(SB)/8, $0x0000000000000005
+DATA blocks8<>+32(SB)/8, $0x0000000000000002
+DATA blocks8<>+40(SB)/8, $0x0000000000000006
+DATA blocks8<>+48(SB)/8, $0x0000000000000003
+DATA blocks8<>+56(SB)/8, $0x0000000000000007
+GLOBL blocks8<>(SB), RODATA|NOPTR, $64
+
+DATA wordd2511f53<>+0(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+4(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+8(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+12(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+16(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+20(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+24(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+28(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+32(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+36(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+40(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+44(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+48(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+52(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+56(SB)/4, $0xd2511f53
+DATA wordd2511f53<>+60(SB)/4, $0xd2511f53
+GLOBL wordd2511f53<>(SB), RODATA|NOPTR, $64
+
+DATA wordcd9e8d57<>+0(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+4(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+8(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+12(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+16(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+20(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+24(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+28(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+32(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+36(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+40(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+44(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+48(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+52(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+56(SB)/4, $0xcd9e8d57
+DATA wordcd9e8d57<>+60(SB)/4, $0xcd9e8d57
+GLOBL wordcd9e8d57<>(SB), RODATA|NOPTR, $64
+
+DATA word00000008<>+0(SB)/4, $0x00000008
+DATA word00000008<>+4(SB)/4, $0x00000008
+DATA word00000008<>+8(SB)/4, $0x00000008
+DATA word00000008<>+12(SB)/4, $0x00000008
+DATA word00000008<>+16(SB)/4, $0x00000008
+DATA word00000008<>+20(SB)/4, $0x00000008
+DATA word00000008<>+24(SB)/4, $0x00000008
+DATA word00000008<>+28(SB)/4, $0x00000008
+DATA word00000008<>+32(SB)/4, $0x00000008
+DATA word00000008<>+36(SB)/4, $0x00000008
+DATA word00000008<>+40(SB)/4, $0x00000008
+DATA word00000008<>+44(SB)/4, $0x00000008
+DATA word00000008<>+48(SB)/4, $0x00000008
+DATA word00000008<>+52(SB)/4, $0x00000008
+DATA word00000008<>+56(SB)/4, $0x00000008
+DATA word00000008<>+60(SB)/4, $0x00000008
+GLOBL word00000008<>(SB), RODATA|NOPTR, $64
+
+// func geluFar512(y []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·geluFar512(SB), NOSPLIT, $0-48
+	MOVQ  y_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  y_len+8(FP), DX
+	XORQ  BX, BX
+	MOVQ  AX, SI
+	TESTQ $0x0000003f, SI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	PREFETCHT1   4096(CX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K1
+	VMULPS.Z     Z3, Z4, K1, Z4
+	VADDPS       word3f800000<>+0(SB), Z4, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVNTPS     Z0, (AX)(BX*4)
+	MOVQ         SI, BX
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	VMOVUPS      (CX)(BX*4), Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K1
+	VMULPS.Z     Z3, Z4, K1, Z4
+	VADDPS       word3f800000<>+0(SB), Z4, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (AX)(BX*4)
+	MOVQ         SI, BX
+	JMP          loop1
+
+rest1:
+	MOVQ         DX, SI
+	SUBQ         BX, SI
+	JZ           done1
+	MOVQ         $-1, DX
+	BZHIQ        SI, DX, DX
+	KMOVW        DX, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K2
+	VMULPS.Z     Z3, Z4, K2, Z4
+	VADDPS       word3f800000<>+0(SB), Z4, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func geluGradFar512(dx []float32, x []float32, dy []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·geluGradFar512(SB), NOSPLIT, $0-72
+	MOVQ  dx_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  dy_base+48(FP), DX
+	MOVQ  dx_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	PREFETCHT1   4096(CX)(SI*4)
+	VMOVUPS      (CX)(SI*4), Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K1
+	VMULPS.Z     Z3, Z4, K1, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z1
+	VADDPS       word3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z2
+	VMINPS       word7149f2ca<>+0(SB), Z4, Z4
+	VMULPS       Z1, Z4, Z2
+	VMULPS       Z1, Z2, Z2
+	VSUBPS       Z0, Z0, Z3
+	VADDPS       Z1, Z3, Z3
+	VMOVUPS      word42c80000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z1
+	VMOVUPS      wordc2c80000<>+0(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMULPS       Z1, Z1, Z0
+	VMOVUPS      word3e5b33b6<>+0(SB), Z4
+	VFMADD213PS  word3fcc422a<>+0(SB), Z4, Z0
+	VMULPS       Z1, Z0, Z0
+	VFMADD231PS  Z2, Z0, Z3
+	PREFETCHT1   4096(DX)(SI*4)
+	VMOVUPS      (DX)(SI*4), Z0
+	VMULPS       Z0, Z3, Z0
+	VMOVNTPS     Z0, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K1
+	VMULPS.Z     Z3, Z4, K1, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z1
+	VADDPS       word3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z2
+	VMINPS       word7149f2ca<>+0(SB), Z4, Z4
+	VMULPS       Z1, Z4, Z2
+	VMULPS       Z1, Z2, Z2
+	VSUBPS       Z0, Z0, Z3
+	VADDPS       Z1, Z3, Z3
+	VMOVUPS      word42c80000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z1
+	VMOVUPS      wordc2c80000<>+0(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMULPS       Z1, Z1, Z0
+	VMOVUPS      word3e5b33b6<>+0(SB), Z4
+	VFMADD213PS  word3fcc422a<>+0(SB), Z4, Z0
+	VMULPS       Z1, Z0, Z0
+	VFMADD231PS  Z2, Z0, Z3
+	VMOVUPS      (DX)(SI*4), Z0
+	VMULPS       Z0, Z3, Z0
+	VMOVUPS      Z0, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	MOVQ         $-1, BX
+	BZHIQ        DI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K2
+	VMULPS.Z     Z3, Z4, K2, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z1
+	VADDPS       word3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z2
+	VMINPS       word7149f2ca<>+0(SB), Z4, Z4
+	VMULPS       Z1, Z4, Z2
+	VMULPS       Z1, Z2, Z2
+	VSUBPS       Z0, Z0, Z3
+	VADDPS       Z1, Z3, Z3
+	VMOVUPS      word42c80000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z1
+	VMOVUPS      wordc2c80000<>+0(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMULPS       Z1, Z1, Z0
+	VMOVUPS      word3e5b33b6<>+0(SB), Z4
+	VFMADD213PS  word3fcc422a<>+0(SB), Z4, Z0
+	VMULPS       Z1, Z0, Z0
+	VFMADD231PS  Z2, Z0, Z3
+	VMOVUPS.Z    (DX)(SI*4), K1, Z0
+	VMULPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func geluGateFar512(y []float32, gate []float32, up []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·geluGateFar512(SB), NOSPLIT, $0-72
+	MOVQ  y_base+0(FP), AX
+	MOVQ  gate_base+24(FP), CX
+	MOVQ  up_base+48(FP), DX
+	MOVQ  y_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	PREFETCHT1   4096(CX)(SI*4)
+	VMOVUPS      (CX)(SI*4), Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K1
+	VMULPS.Z     Z3, Z4, K1, Z4
+	VADDPS       word3f800000<>+0(SB), Z4, Z1
+	VDIVPS       Z1, Z0, Z0
+	PREFETCHT1   4096(DX)(SI*4)
+	VMOVUPS      (DX)(SI*4), Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVNTPS     Z0, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K1
+	VMULPS.Z     Z3, Z4, K1, Z4
+	VADDPS       word3f800000<>+0(SB), Z4, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS      (DX)(SI*4), Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	MOVQ         $-1, BX
+	BZHIQ        DI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K2
+	VMULPS.Z     Z3, Z4, K2, Z4
+	VADDPS       word3f800000<>+0(SB), Z4, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS.Z    (DX)(SI*4), K1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func geluGateGradFar512(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·geluGateGradFar512(SB), NOSPLIT, $0-120
+	MOVQ  dgate_base+0(FP), AX
+	MOVQ  dup_base+24(FP), CX
+	MOVQ  gate_base+48(FP), DX
+	MOVQ  up_base+72(FP), BX
+	MOVQ  dy_base+96(FP), SI
+	MOVQ  dgate_len+8(FP), DI
+	XORQ  R8, R8
+	MOVQ  AX, R9
+	ORQ   CX, R9
+	TESTQ $0x0000003f, R9
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(R8), R9
+	CMPQ         R9, DI
+	JG           rest1
+	PREFETCHT1   4096(DX)(R8*4)
+	VMOVUPS      (DX)(R8*4), Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K1
+	VMULPS.Z     Z3, Z4, K1, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z1
+	VADDPS       word3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z2
+	VMINPS       word7149f2ca<>+0(SB), Z4, Z4
+	VMULPS       Z1, Z4, Z3
+	VMULPS       Z1, Z3, Z3
+	VSUBPS       Z0, Z0, Z4
+	VADDPS       Z1, Z4, Z4
+	VMOVUPS      word42c80000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z1
+	VMOVUPS      wordc2c80000<>+0(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMULPS       Z1, Z1, Z0
+	VMOVUPS      word3e5b33b6<>+0(SB), Z5
+	VFMADD213PS  word3fcc422a<>+0(SB), Z5, Z0
+	VMULPS       Z1, Z0, Z0
+	VFMADD231PS  Z3, Z0, Z4
+	PREFETCHT1   4096(SI)(R8*4)
+	VMOVUPS      (SI)(R8*4), Z0
+	VMULPS       Z0, Z2, Z1
+	VMOVNTPS     Z1, (CX)(R8*4)
+	PREFETCHT1   4096(BX)(R8*4)
+	VMOVUPS      (BX)(R8*4), Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS       Z0, Z4, Z0
+	VMOVNTPS     Z0, (AX)(R8*4)
+	MOVQ         R9, R8
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(R8), R9
+	CMPQ         R9, DI
+	JG           rest1
+	VMOVUPS      (DX)(R8*4), Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K1
+	VMULPS.Z     Z3, Z4, K1, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z1
+	VADDPS       word3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z2
+	VMINPS       word7149f2ca<>+0(SB), Z4, Z4
+	VMULPS       Z1, Z4, Z3
+	VMULPS       Z1, Z3, Z3
+	VSUBPS       Z0, Z0, Z4
+	VADDPS       Z1, Z4, Z4
+	VMOVUPS      word42c80000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z1
+	VMOVUPS      wordc2c80000<>+0(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMULPS       Z1, Z1, Z0
+	VMOVUPS      word3e5b33b6<>+0(SB), Z5
+	VFMADD213PS  word3fcc422a<>+0(SB), Z5, Z0
+	VMULPS       Z1, Z0, Z0
+	VFMADD231PS  Z3, Z0, Z4
+	VMOVUPS      (SI)(R8*4), Z0
+	VMULPS       Z0, Z2, Z1
+	VMOVUPS      Z1, (CX)(R8*4)
+	VMOVUPS      (BX)(R8*4), Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS       Z0, Z4, Z0
+	VMOVUPS      Z0, (AX)(R8*4)
+	MOVQ         R9, R8
+	JMP          loop1
+
+rest1:
+	MOVQ         DI, R9
+	SUBQ         R8, R9
+	JZ           done1
+	MOVQ         $-1, DI
+	BZHIQ        R9, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS.Z    (DX)(R8*4), K1, Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      wordbd922279<>+0(SB), Z2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Z2, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K2
+	VMULPS.Z     Z3, Z4, K2, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z1
+	VADDPS       word3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z2
+	VMINPS       word7149f2ca<>+0(SB), Z4, Z4
+	VMULPS       Z1, Z4, Z3
+	VMULPS       Z1, Z3, Z3
+	VSUBPS       Z0, Z0, Z4
+	VADDPS       Z1, Z4, Z4
+	VMOVUPS      word42c80000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z1
+	VMOVUPS      wordc2c80000<>+0(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMULPS       Z1, Z1, Z0
+	VMOVUPS      word3e5b33b6<>+0(SB), Z5
+	VFMADD213PS  word3fcc422a<>+0(SB), Z5, Z0
+	VMULPS       Z1, Z0, Z0
+	VFMADD231PS  Z3, Z0, Z4
+	VMOVUPS.Z    (SI)(R8*4), K1, Z0
+	VMULPS       Z0, Z2, Z1
+	VMOVUPS      Z1, K1, (CX)(R8*4)
+	VMOVUPS.Z    (BX)(R8*4), K1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (AX)(R8*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func siluFar512(y []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·siluFar512(SB), NOSPLIT, $0-48
+	MOVQ  y_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  y_len+8(FP), DX
+	XORQ  BX, BX
+	MOVQ  AX, SI
+	TESTQ $0x0000003f, SI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	PREFETCHT1   4096(CX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Z0
+	VPXORD       Z1, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VMOVUPS      word42b20000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z3
+	VMOVUPS      wordc2adcccd<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      word4b400000<>+0(SB), Z4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       word4b400000<>+0(SB), Z4, Z6
+	VFNMADD231PS word3f318000<>+0(SB), Z6, Z3
+	VFNMADD231PS wordb95e8083<>+0(SB), Z6, Z3
+	VMOVUPS      word39d06967<>+0(SB), Z6
+	VFMADD213PS  word3b3743ce<>+0(SB), Z3, Z6
+	VFMADD213PS  word3c888908<>+0(SB), Z3, Z6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z3, Z6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z3, Z6
+	VFMADD213PS  word3f800000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       word3f000000<>+0(SB), Z4, Z4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z2, K1
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VADDPS       word3f800000<>+0(SB), Z6, Z2
+	VDIVPS       Z2, Z0, Z0
+	VMOVNTPS     Z0, (AX)(BX*4)
+	MOVQ         SI, BX
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	VMOVUPS      (CX)(BX*4), Z0
+	VPXORD       Z1, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VMOVUPS      word42b20000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z3
+	VMOVUPS      wordc2adcccd<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      word4b400000<>+0(SB), Z4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       word4b400000<>+0(SB), Z4, Z6
+	VFNMADD231PS word3f318000<>+0(SB), Z6, Z3
+	VFNMADD231PS wordb95e8083<>+0(SB), Z6, Z3
+	VMOVUPS      word39d06967<>+0(SB), Z6
+	VFMADD213PS  word3b3743ce<>+0(SB), Z3, Z6
+	VFMADD213PS  word3c888908<>+0(SB), Z3, Z6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z3, Z6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z3, Z6
+	VFMADD213PS  word3f800000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       word3f000000<>+0(SB), Z4, Z4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z2, K1
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VADDPS       word3f800000<>+0(SB), Z6, Z2
+	VDIVPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (AX)(BX*4)
+	MOVQ         SI, BX
+	JMP          loop1
+
+rest1:
+	MOVQ         DX, SI
+	SUBQ         BX, SI
+	JZ           done1
+	MOVQ         $-1, DX
+	BZHIQ        SI, DX, DX
+	KMOVW        DX, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z0
+	VPXORD       Z5, Z5, Z5
+	VSUBPS       Z0, Z5, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K2
+	VMULPS.Z     Z3, Z4, K2, Z4
+	VADDPS       word3f800000<>+0(SB), Z4, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func siluGradFar512(dx []float32, x []float32, dy []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·siluGradFar512(SB), NOSPLIT, $0-72
+	MOVQ  dx_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  dy_base+48(FP), DX
+	MOVQ  dx_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	PREFETCHT1   4096(CX)(SI*4)
+	VMOVUPS      (CX)(SI*4), Z0
+	VPXORD       Z1, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VMOVUPS      word42b20000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z3
+	VMOVUPS      wordc2adcccd<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      word4b400000<>+0(SB), Z4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       word4b400000<>+0(SB), Z4, Z6
+	VFNMADD231PS word3f318000<>+0(SB), Z6, Z3
+	VFNMADD231PS wordb95e8083<>+0(SB), Z6, Z3
+	VMOVUPS      word39d06967<>+0(SB), Z6
+	VFMADD213PS  word3b3743ce<>+0(SB), Z3, Z6
+	VFMADD213PS  word3c888908<>+0(SB), Z3, Z6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z3, Z6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z3, Z6
+	VFMADD213PS  word3f800000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       word3f000000<>+0(SB), Z4, Z4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z2, K1
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VMOVUPS      word3f800000<>+0(SB), Z2
+	VADDPS       word3f800000<>+0(SB), Z6, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z0, Z3
+	VMINPS       word7149f2ca<>+0(SB), Z6, Z6
+	VMULPS       Z2, Z6, Z3
+	VMULPS       Z2, Z3, Z3
+	VSUBPS       Z0, Z0, Z4
+	VADDPS       Z2, Z4, Z4
+	VFMADD231PS  Z3, Z0, Z4
+	PREFETCHT1   4096(DX)(SI*4)
+	VMOVUPS      (DX)(SI*4), Z0
+	VMULPS       Z0, Z4, Z0
+	VMOVNTPS     Z0, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Z0
+	VPXORD       Z1, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VMOVUPS      word42b20000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z3
+	VMOVUPS      wordc2adcccd<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      word4b400000<>+0(SB), Z4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       word4b400000<>+0(SB), Z4, Z6
+	VFNMADD231PS word3f318000<>+0(SB), Z6, Z3
+	VFNMADD231PS wordb95e8083<>+0(SB), Z6, Z3
+	VMOVUPS      word39d06967<>+0(SB), Z6
+	VFMADD213PS  word3b3743ce<>+0(SB), Z3, Z6
+	VFMADD213PS  word3c888908<>+0(SB), Z3, Z6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z3, Z6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z3, Z6
+	VFMADD213PS  word3f800000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       word3f000000<>+0(SB), Z4, Z4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z2, K1
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VMOVUPS      word3f800000<>+0(SB), Z2
+	VADDPS       word3f800000<>+0(SB), Z6, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z0, Z3
+	VMINPS       word7149f2ca<>+0(SB), Z6, Z6
+	VMULPS       Z2, Z6, Z3
+	VMULPS       Z2, Z3, Z3
+	VSUBPS       Z0, Z0, Z4
+	VADDPS       Z2, Z4, Z4
+	VFMADD231PS  Z3, Z0, Z4
+	VMOVUPS      (DX)(SI*4), Z0
+	VMULPS       Z0, Z4, Z0
+	VMOVUPS      Z0, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	MOVQ         $-1, BX
+	BZHIQ        DI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z0
+	VPXORD       Z5, Z5, Z5
+	VSUBPS       Z0, Z5, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K2
+	VMULPS.Z     Z3, Z4, K2, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z1
+	VADDPS       word3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z2
+	VMINPS       word7149f2ca<>+0(SB), Z4, Z4
+	VMULPS       Z1, Z4, Z2
+	VMULPS       Z1, Z2, Z2
+	VSUBPS       Z0, Z0, Z3
+	VADDPS       Z1, Z3, Z3
+	VFMADD231PS  Z2, Z0, Z3
+	VMOVUPS.Z    (DX)(SI*4), K1, Z0
+	VMULPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func siluGateFar512(y []float32, gate []float32, up []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·siluGateFar512(SB), NOSPLIT, $0-72
+	MOVQ  y_base+0(FP), AX
+	MOVQ  gate_base+24(FP), CX
+	MOVQ  up_base+48(FP), DX
+	MOVQ  y_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	PREFETCHT1   4096(CX)(SI*4)
+	VMOVUPS      (CX)(SI*4), Z0
+	VPXORD       Z1, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VMOVUPS      word42b20000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z3
+	VMOVUPS      wordc2adcccd<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      word4b400000<>+0(SB), Z4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       word4b400000<>+0(SB), Z4, Z6
+	VFNMADD231PS word3f318000<>+0(SB), Z6, Z3
+	VFNMADD231PS wordb95e8083<>+0(SB), Z6, Z3
+	VMOVUPS      word39d06967<>+0(SB), Z6
+	VFMADD213PS  word3b3743ce<>+0(SB), Z3, Z6
+	VFMADD213PS  word3c888908<>+0(SB), Z3, Z6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z3, Z6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z3, Z6
+	VFMADD213PS  word3f800000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       word3f000000<>+0(SB), Z4, Z4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z2, K1
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VADDPS       word3f800000<>+0(SB), Z6, Z2
+	VDIVPS       Z2, Z0, Z0
+	PREFETCHT1   4096(DX)(SI*4)
+	VMOVUPS      (DX)(SI*4), Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVNTPS     Z0, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Z0
+	VPXORD       Z1, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VMOVUPS      word42b20000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z3
+	VMOVUPS      wordc2adcccd<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      word4b400000<>+0(SB), Z4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       word4b400000<>+0(SB), Z4, Z6
+	VFNMADD231PS word3f318000<>+0(SB), Z6, Z3
+	VFNMADD231PS wordb95e8083<>+0(SB), Z6, Z3
+	VMOVUPS      word39d06967<>+0(SB), Z6
+	VFMADD213PS  word3b3743ce<>+0(SB), Z3, Z6
+	VFMADD213PS  word3c888908<>+0(SB), Z3, Z6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z3, Z6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z3, Z6
+	VFMADD213PS  word3f800000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       word3f000000<>+0(SB), Z4, Z4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z2, K1
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VADDPS       word3f800000<>+0(SB), Z6, Z2
+	VDIVPS       Z2, Z0, Z0
+	VMOVUPS      (DX)(SI*4), Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	MOVQ         $-1, BX
+	BZHIQ        DI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z0
+	VPXORD       Z5, Z5, Z5
+	VSUBPS       Z0, Z5, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K2
+	VMULPS.Z     Z3, Z4, K2, Z4
+	VADDPS       word3f800000<>+0(SB), Z4, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVUPS.Z    (DX)(SI*4), K1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func siluGateGradFar512(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·siluGateGradFar512(SB), NOSPLIT, $0-120
+	MOVQ  dgate_base+0(FP), AX
+	MOVQ  dup_base+24(FP), CX
+	MOVQ  gate_base+48(FP), DX
+	MOVQ  up_base+72(FP), BX
+	MOVQ  dy_base+96(FP), SI
+	MOVQ  dgate_len+8(FP), DI
+	XORQ  R8, R8
+	MOVQ  AX, R9
+	ORQ   CX, R9
+	TESTQ $0x0000003f, R9
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(R8), R9
+	CMPQ         R9, DI
+	JG           rest1
+	PREFETCHT1   4096(DX)(R8*4)
+	VMOVUPS      (DX)(R8*4), Z0
+	VPXORD       Z1, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VMOVUPS      word42b20000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z3
+	VMOVUPS      wordc2adcccd<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      word4b400000<>+0(SB), Z4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       word4b400000<>+0(SB), Z4, Z6
+	VFNMADD231PS word3f318000<>+0(SB), Z6, Z3
+	VFNMADD231PS wordb95e8083<>+0(SB), Z6, Z3
+	VMOVUPS      word39d06967<>+0(SB), Z6
+	VFMADD213PS  word3b3743ce<>+0(SB), Z3, Z6
+	VFMADD213PS  word3c888908<>+0(SB), Z3, Z6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z3, Z6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z3, Z6
+	VFMADD213PS  word3f800000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       word3f000000<>+0(SB), Z4, Z4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z2, K1
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VMOVUPS      word3f800000<>+0(SB), Z2
+	VADDPS       word3f800000<>+0(SB), Z6, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z0, Z3
+	VMINPS       word7149f2ca<>+0(SB), Z6, Z6
+	VMULPS       Z2, Z6, Z4
+	VMULPS       Z2, Z4, Z4
+	VSUBPS       Z0, Z0, Z6
+	VADDPS       Z2, Z6, Z6
+	VFMADD231PS  Z4, Z0, Z6
+	PREFETCHT1   4096(SI)(R8*4)
+	VMOVUPS      (SI)(R8*4), Z0
+	VMULPS       Z0, Z3, Z2
+	VMOVNTPS     Z2, (CX)(R8*4)
+	PREFETCHT1   4096(BX)(R8*4)
+	VMOVUPS      (BX)(R8*4), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z0, Z6, Z0
+	VMOVNTPS     Z0, (AX)(R8*4)
+	MOVQ         R9, R8
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(R8), R9
+	CMPQ         R9, DI
+	JG           rest1
+	VMOVUPS      (DX)(R8*4), Z0
+	VPXORD       Z1, Z1, Z1
+	VSUBPS       Z0, Z1, Z2
+	VMOVUPS      word42b20000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z3
+	VMOVUPS      wordc2adcccd<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      word4b400000<>+0(SB), Z4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       word4b400000<>+0(SB), Z4, Z6
+	VFNMADD231PS word3f318000<>+0(SB), Z6, Z3
+	VFNMADD231PS wordb95e8083<>+0(SB), Z6, Z3
+	VMOVUPS      word39d06967<>+0(SB), Z6
+	VFMADD213PS  word3b3743ce<>+0(SB), Z3, Z6
+	VFMADD213PS  word3c888908<>+0(SB), Z3, Z6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z3, Z6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z3, Z6
+	VFMADD213PS  word3f800000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VFMADD213PS  word40000000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       word3f000000<>+0(SB), Z4, Z4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z2, K1
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VMOVUPS      word3f800000<>+0(SB), Z2
+	VADDPS       word3f800000<>+0(SB), Z6, Z3
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z0, Z3
+	VMINPS       word7149f2ca<>+0(SB), Z6, Z6
+	VMULPS       Z2, Z6, Z4
+	VMULPS       Z2, Z4, Z4
+	VSUBPS       Z0, Z0, Z6
+	VADDPS       Z2, Z6, Z6
+	VFMADD231PS  Z4, Z0, Z6
+	VMOVUPS      (SI)(R8*4), Z0
+	VMULPS       Z0, Z3, Z2
+	VMOVUPS      Z2, (CX)(R8*4)
+	VMOVUPS      (BX)(R8*4), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z0, Z6, Z0
+	VMOVUPS      Z0, (AX)(R8*4)
+	MOVQ         R9, R8
+	JMP          loop1
+
+rest1:
+	MOVQ         DI, R9
+	SUBQ         R8, R9
+	JZ           done1
+	MOVQ         $-1, DI
+	BZHIQ        R9, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS.Z    (DX)(R8*4), K1, Z0
+	VPXORD       Z5, Z5, Z5
+	VSUBPS       Z0, Z5, Z1
+	VMOVUPS      word42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      wordc2adcccd<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMOVUPS      word4b400000<>+0(SB), Z3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       word4b400000<>+0(SB), Z3, Z4
+	VFNMADD231PS word3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS wordb95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      word39d06967<>+0(SB), Z4
+	VFMADD213PS  word3b3743ce<>+0(SB), Z2, Z4
+	VFMADD213PS  word3c888908<>+0(SB), Z2, Z4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Z2, Z4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Z2, Z4
+	VFMADD213PS  word3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VFMADD213PS  word40000000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VPADDD       word3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Z1, K2
+	VMULPS.Z     Z3, Z4, K2, Z4
+	VMOVUPS      word3f800000<>+0(SB), Z1
+	VADDPS       word3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z1, Z1
+	VMULPS       Z1, Z0, Z2
+	VMINPS       word7149f2ca<>+0(SB), Z4, Z4
+	VMULPS       Z1, Z4, Z3
+	VMULPS       Z1, Z3, Z3
+	VSUBPS       Z0, Z0, Z4
+	VADDPS       Z1, Z4, Z4
+	VFMADD231PS  Z3, Z0, Z4
+	VMOVUPS.Z    (SI)(R8*4), K1, Z0
+	VMULPS       Z0, Z2, Z1
+	VMOVUPS      Z1, K1, (CX)(R8*4)
+	VMOVUPS.Z    (BX)(R8*4), K1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMULPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (AX)(R8*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func sumsFar512(x []float32) (sum float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·sumsFar512(SB), NOSPLIT, $0-40
+	MOVQ   x_base+0(FP), AX
+	MOVQ   x_len+8(FP), CX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	XORQ   DX, DX
+
+farLoop1:
+	LEAQ          16(DX), BX
+	CMPQ          BX, CX
+	JG            rest1
+	PREFETCHT1    4096(AX)(DX*4)
+	VMOVUPS       (AX)(DX*4), Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z4, Z0, Z0
+	VFMADD231PD   Z4, Z4, Z2
+	VADDPD        Z5, Z1, Z1
+	VFMADD231PD   Z5, Z5, Z3
+	MOVQ          BX, DX
+	JMP           farLoop1
+
+rest1:
+	MOVQ          CX, BX
+	SUBQ          DX, BX
+	JZ            done1
+	MOVQ          $-1, CX
+	BZHIQ         BX, CX, CX
+	KMOVW         CX, K1
+	VMOVUPS.Z     (AX)(DX*4), K1, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z4, Z0, Z0
+	VFMADD231PD   Z4, Z4, Z2
+	VADDPD        Z5, Z1, Z1
+	VFMADD231PD   Z5, Z5, Z3
+
+done1:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, sum+24(FP)
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPD        X0, X2, X2
+	VMOVSD        X2, squares+32(FP)
+	VZEROUPPER
+	RET
+
+// func addSumsFar512(x []float32, past []float32) (sum float64, squares float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·addSumsFar512(SB), NOSPLIT, $0-64
+	MOVQ   x_base+0(FP), AX
+	MOVQ   past_base+24(FP), CX
+	MOVQ   x_len+8(FP), DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	XORQ   BX, BX
+
+farLoop1:
+	LEAQ          16(BX), SI
+	CMPQ          SI, DX
+	JG            rest1
+	PREFETCHT1    4096(AX)(BX*4)
+	VMOVUPS       (AX)(BX*4), Z4
+	PREFETCHT1    4096(CX)(BX*4)
+	VMOVUPS       (CX)(BX*4), Z5
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z4, Z0, Z0
+	VFMADD231PD   Z4, Z4, Z2
+	VADDPD        Z5, Z1, Z1
+	VFMADD231PD   Z5, Z5, Z3
+	MOVQ          SI, BX
+	JMP           farLoop1
+
+rest1:
+	MOVQ          DX, SI
+	SUBQ          BX, SI
+	JZ            done1
+	MOVQ          $-1, DX
+	BZHIQ         SI, DX, DX
+	KMOVW         DX, K1
+	VMOVUPS.Z     (AX)(BX*4), K1, Z4
+	VMOVUPS.Z     (CX)(BX*4), K1, Z5
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y4, Z4
+	VADDPD        Z4, Z0, Z0
+	VFMADD231PD   Z4, Z4, Z2
+	VADDPD        Z5, Z1, Z1
+	VFMADD231PD   Z5, Z5, Z3
+
+done1:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, sum+48(FP)
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPD        X0, X2, X2
+	VMOVSD        X2, squares+56(FP)
+	VZEROUPPER
+	RET
+
+// func rmsRowFar512(y []float32, x []float32, gain []float32, r float32, unit float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsRowFar512(SB), NOSPLIT, $0-80
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         y_len+8(FP), BX
+	VBROADCASTSS r+72(FP), Z0
+	VBROADCASTSS unit+76(FP), Z1
+	XORQ         SI, SI
+	MOVQ         AX, DI
+	TESTQ        $0x0000003f, DI
+	JNZ          loop1
+
+farLoop1:
+	LEAQ     16(SI), DI
+	CMPQ     DI, BX
+	JG       rest1
+	VMOVUPS  (CX)(SI*4), Z2
+	VMULPS   Z0, Z2, Z2
+	VMOVUPS  (DX)(SI*4), Z3
+	VADDPS   Z1, Z3, Z3
+	VMULPS   Z3, Z2, Z2
+	VMOVNTPS Z2, (AX)(SI*4)
+	MOVQ     DI, SI
+	JMP      farLoop1
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS (DX)(SI*4), Z3
+	VADDPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ      BX, DI
+	SUBQ      SI, DI
+	JZ        done1
+	MOVQ      $-1, BX
+	BZHIQ     DI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z2
+	VMULPS    Z0, Z2, Z0
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VADDPS    Z1, Z2, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsAddRowFar512(y []float32, z []float32, x []float32, past []float32, gain []float32, r float32, unit float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsAddRowFar512(SB), NOSPLIT, $0-128
+	MOVQ         y_base+0(FP), AX
+	MOVQ         z_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         y_len+8(FP), DI
+	VBROADCASTSS r+120(FP), Z0
+	VBROADCASTSS unit+124(FP), Z1
+	XORQ         R8, R8
+	MOVQ         AX, R9
+	ORQ          CX, R9
+	TESTQ        $0x0000003f, R9
+	JNZ          loop1
+
+farLoop1:
+	LEAQ     16(R8), R9
+	CMPQ     R9, DI
+	JG       rest1
+	VMOVUPS  (DX)(R8*4), Z2
+	VMOVUPS  (BX)(R8*4), Z3
+	VADDPS   Z3, Z2, Z2
+	VMOVNTPS Z2, (CX)(R8*4)
+	VMULPS   Z0, Z2, Z2
+	VMOVUPS  (SI)(R8*4), Z3
+	VADDPS   Z1, Z3, Z3
+	VMULPS   Z3, Z2, Z2
+	VMOVNTPS Z2, (AX)(R8*4)
+	MOVQ     R9, R8
+	JMP      farLoop1
+
+loop1:
+	LEAQ    16(R8), R9
+	CMPQ    R9, DI
+	JG      rest1
+	VMOVUPS (DX)(R8*4), Z2
+	VMOVUPS (BX)(R8*4), Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)(R8*4)
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS (SI)(R8*4), Z3
+	VADDPS  Z1, Z3, Z3
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(R8*4)
+	MOVQ    R9, R8
+	JMP     loop1
+
+rest1:
+	MOVQ      DI, R9
+	SUBQ      R8, R9
+	JZ        done1
+	MOVQ      $-1, DI
+	BZHIQ     R9, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (DX)(R8*4), K1, Z2
+	VMOVUPS.Z (BX)(R8*4), K1, Z3
+	VADDPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (CX)(R8*4)
+	VMULPS    Z0, Z2, Z0
+	VMOVUPS.Z (SI)(R8*4), K1, Z2
+	VADDPS    Z1, Z2, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(R8*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsGradRowFar512(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·rmsGradRowFar512(SB), NOSPLIT, $0-132
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         gain_base+72(FP), BX
+	MOVQ         dy_base+96(FP), SI
+	MOVQ         dx_len+8(FP), DI
+	VBROADCASTSS r+120(FP), Z0
+	VBROADCASTSS unit+124(FP), Z1
+	VPXORD       Z2, Z2, Z2
+	XORQ         R8, R8
+
+farLoop1:
+	LEAQ        16(R8), R9
+	CMPQ        R9, DI
+	JG          rest1
+	PREFETCHT1  4096(DX)(R8*4)
+	VMOVUPS     (DX)(R8*4), Z3
+	PREFETCHT1  4096(SI)(R8*4)
+	VMOVUPS     (SI)(R8*4), Z4
+	VMOVUPS     (CX)(R8*4), Z5
+	VMULPS      Z0, Z3, Z6
+	VFMADD231PS Z4, Z6, Z5
+	VMOVUPS     Z5, (CX)(R8*4)
+	VMOVUPS     (BX)(R8*4), Z5
+	VADDPS      Z1, Z5, Z5
+	VMULPS      Z4, Z5, Z4
+	VMOVUPS     Z4, (AX)(R8*4)
+	VFMADD231PS Z3, Z4, Z2
+	MOVQ        R9, R8
+	JMP         farLoop1
+
+rest1:
+	MOVQ        DI, R9
+	SUBQ        R8, R9
+	JZ          done1
+	MOVQ        $-1, DI
+	BZHIQ       R9, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (DX)(R8*4), K1, Z3
+	VMOVUPS.Z   (SI)(R8*4), K1, Z4
+	VMOVUPS.Z   (CX)(R8*4), K1, Z5
+	VMULPS      Z0, Z3, Z0
+	VFMADD231PS Z4, Z0, Z5
+	VMOVUPS     Z5, K1, (CX)(R8*4)
+	VMOVUPS.Z   (BX)(R8*4), K1, Z0
+	VADDPS      Z1, Z0, Z0
+	VMULPS      Z4, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(R8*4)
+	VFMADD231PS Z3, Z0, Z2
+
+done1:
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPS        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPS     $0x4e, X2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPS     $0xb1, X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSS        X2, ret+128(FP)
+	VZEROUPPER
+	RET
+
+// func rmsGradEndFar512(dx []float32, h []float32, x []float32, r float32, m float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmsGradEndFar512(SB), NOSPLIT, $0-80
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS r+72(FP), Z0
+	VBROADCASTSS m+76(FP), Z1
+	XORQ         SI, SI
+	MOVQ         AX, DI
+	TESTQ        $0x0000003f, DI
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Z2
+	VMOVUPS      (DX)(SI*4), Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVNTPS     Z2, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Z2
+	VMOVUPS      (DX)(SI*4), Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      Z2, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	MOVQ         $-1, BX
+	BZHIQ        DI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z2
+	VMOVUPS.Z    (DX)(SI*4), K1, Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsGradAddFar512(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·rmsGradAddFar512(SB), NOSPLIT, $0-104
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS r+96(FP), Z0
+	VBROADCASTSS m+100(FP), Z1
+	XORQ         DI, DI
+	MOVQ         AX, R8
+	TESTQ        $0x0000003f, R8
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Z2
+	VMOVUPS      (DX)(DI*4), Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z2
+	PREFETCHT1   4096(BX)(DI*4)
+	VMOVUPS      (BX)(DI*4), Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVNTPS     Z2, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Z2
+	VMOVUPS      (DX)(DI*4), Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      (BX)(DI*4), Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z2, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	MOVQ         $-1, SI
+	BZHIQ        R8, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DI*4), K1, Z2
+	VMOVUPS.Z    (DX)(DI*4), K1, Z3
+	VFNMADD231PS Z3, Z1, Z2
+	VMULPS       Z0, Z2, Z0
+	VMOVUPS.Z    (BX)(DI*4), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerRowFar512(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerRowFar512(SB), NOSPLIT, $0-108
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         bias_base+72(FP), BX
+	MOVQ         y_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Z0
+	VBROADCASTSS r+100(FP), Z1
+	VBROADCASTSS unit+104(FP), Z2
+	XORQ         DI, DI
+	MOVQ         AX, R8
+	TESTQ        $0x0000003f, R8
+	JNZ          loop1
+
+farLoop1:
+	LEAQ        16(DI), R8
+	CMPQ        R8, SI
+	JG          rest1
+	VMOVUPS     (CX)(DI*4), Z3
+	VSUBPS      Z0, Z3, Z3
+	VMULPS      Z1, Z3, Z3
+	VMOVUPS     (DX)(DI*4), Z4
+	VADDPS      Z2, Z4, Z4
+	VMOVUPS     (BX)(DI*4), Z5
+	VFMADD213PS Z5, Z4, Z3
+	VMOVNTPS    Z3, (AX)(DI*4)
+	MOVQ        R8, DI
+	JMP         farLoop1
+
+loop1:
+	LEAQ        16(DI), R8
+	CMPQ        R8, SI
+	JG          rest1
+	VMOVUPS     (CX)(DI*4), Z3
+	VSUBPS      Z0, Z3, Z3
+	VMULPS      Z1, Z3, Z3
+	VMOVUPS     (DX)(DI*4), Z4
+	VADDPS      Z2, Z4, Z4
+	VMOVUPS     (BX)(DI*4), Z5
+	VFMADD213PS Z5, Z4, Z3
+	VMOVUPS     Z3, (AX)(DI*4)
+	MOVQ        R8, DI
+	JMP         loop1
+
+rest1:
+	MOVQ        SI, R8
+	SUBQ        DI, R8
+	JZ          done1
+	MOVQ        $-1, SI
+	BZHIQ       R8, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DI*4), K1, Z3
+	VSUBPS      Z0, Z3, Z0
+	VMULPS      Z1, Z0, Z0
+	VMOVUPS.Z   (DX)(DI*4), K1, Z1
+	VADDPS      Z2, Z1, Z1
+	VMOVUPS.Z   (BX)(DI*4), K1, Z2
+	VFMADD213PS Z2, Z1, Z0
+	VMOVUPS     Z0, K1, (AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerAddRowFar512(y []float32, z []float32, x []float32, past []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerAddRowFar512(SB), NOSPLIT, $0-156
+	MOVQ         y_base+0(FP), AX
+	MOVQ         z_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         bias_base+120(FP), DI
+	MOVQ         y_len+8(FP), R8
+	VBROADCASTSS mean+144(FP), Z0
+	VBROADCASTSS r+148(FP), Z1
+	VBROADCASTSS unit+152(FP), Z2
+	XORQ         R9, R9
+	MOVQ         AX, R10
+	ORQ          CX, R10
+	TESTQ        $0x0000003f, R10
+	JNZ          loop1
+
+farLoop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	VMOVUPS     (DX)(R9*4), Z3
+	VMOVUPS     (BX)(R9*4), Z4
+	VADDPS      Z4, Z3, Z3
+	VMOVNTPS    Z3, (CX)(R9*4)
+	VSUBPS      Z0, Z3, Z3
+	VMULPS      Z1, Z3, Z3
+	VMOVUPS     (SI)(R9*4), Z4
+	VADDPS      Z2, Z4, Z4
+	VMOVUPS     (DI)(R9*4), Z5
+	VFMADD213PS Z5, Z4, Z3
+	VMOVNTPS    Z3, (AX)(R9*4)
+	MOVQ        R10, R9
+	JMP         farLoop1
+
+loop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	VMOVUPS     (DX)(R9*4), Z3
+	VMOVUPS     (BX)(R9*4), Z4
+	VADDPS      Z4, Z3, Z3
+	VMOVUPS     Z3, (CX)(R9*4)
+	VSUBPS      Z0, Z3, Z3
+	VMULPS      Z1, Z3, Z3
+	VMOVUPS     (SI)(R9*4), Z4
+	VADDPS      Z2, Z4, Z4
+	VMOVUPS     (DI)(R9*4), Z5
+	VFMADD213PS Z5, Z4, Z3
+	VMOVUPS     Z3, (AX)(R9*4)
+	MOVQ        R10, R9
+	JMP         loop1
+
+rest1:
+	MOVQ        R8, R10
+	SUBQ        R9, R10
+	JZ          done1
+	MOVQ        $-1, R8
+	BZHIQ       R10, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (DX)(R9*4), K1, Z3
+	VMOVUPS.Z   (BX)(R9*4), K1, Z4
+	VADDPS      Z4, Z3, Z3
+	VMOVUPS     Z3, K1, (CX)(R9*4)
+	VSUBPS      Z0, Z3, Z0
+	VMULPS      Z1, Z0, Z0
+	VMOVUPS.Z   (SI)(R9*4), K1, Z1
+	VADDPS      Z2, Z1, Z1
+	VMOVUPS.Z   (DI)(R9*4), K1, Z2
+	VFMADD213PS Z2, Z1, Z0
+	VMOVUPS     Z0, K1, (AX)(R9*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradRowFar512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·layerGradRowFar512(SB), NOSPLIT, $0-168
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         dbias_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         dy_base+120(FP), DI
+	MOVQ         dx_len+8(FP), R8
+	VBROADCASTSS mean+144(FP), Z0
+	VBROADCASTSS r+148(FP), Z1
+	VBROADCASTSS unit+152(FP), Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	XORQ         R9, R9
+
+farLoop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	PREFETCHT1  4096(DI)(R9*4)
+	VMOVUPS     (DI)(R9*4), Z5
+	PREFETCHT1  4096(BX)(R9*4)
+	VMOVUPS     (BX)(R9*4), Z6
+	VSUBPS      Z0, Z6, Z6
+	VMULPS      Z1, Z6, Z6
+	VMOVUPS     (CX)(R9*4), Z7
+	VFMADD231PS Z5, Z6, Z7
+	VMOVUPS     Z7, (CX)(R9*4)
+	VMOVUPS     (DX)(R9*4), Z7
+	VADDPS      Z5, Z7, Z7
+	VMOVUPS     Z7, (DX)(R9*4)
+	VMOVUPS     (SI)(R9*4), Z7
+	VADDPS      Z2, Z7, Z7
+	VMULPS      Z5, Z7, Z5
+	VMOVUPS     Z5, (AX)(R9*4)
+	VADDPS      Z5, Z3, Z3
+	VFMADD231PS Z6, Z5, Z4
+	MOVQ        R10, R9
+	JMP         farLoop1
+
+rest1:
+	MOVQ        R8, R10
+	SUBQ        R9, R10
+	JZ          done1
+	MOVQ        $-1, R8
+	BZHIQ       R10, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (DI)(R9*4), K1, Z5
+	VMOVUPS.Z   (BX)(R9*4), K1, Z6
+	VSUBPS      Z0, Z6, Z0
+	VMULPS      Z1, Z0, Z0
+	VMOVUPS.Z   (CX)(R9*4), K1, Z1
+	VFMADD231PS Z5, Z0, Z1
+	VMOVUPS     Z1, K1, (CX)(R9*4)
+	VMOVUPS.Z   (DX)(R9*4), K1, Z1
+	VADDPS      Z5, Z1, Z1
+	VMOVUPS     Z1, K1, (DX)(R9*4)
+	VMOVUPS.Z   (SI)(R9*4), K1, Z1
+	VADDPS      Z2, Z1, Z1
+	VMULPS      Z5, Z1, Z1
+	VMOVUPS     Z1, K1, (AX)(R9*4)
+	VMOVAPS.Z   Z1, K1, Z2
+	VADDPS      Z2, Z3, Z3
+	VMOVAPS.Z   Z1, K1, Z1
+	VFMADD231PS Z0, Z1, Z4
+
+done1:
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPS        Y0, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPS     $0x4e, X3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPS     $0xb1, X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSS        X3, sum+160(FP)
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VPERMILPS     $0x4e, X4, X0
+	VADDPS        X0, X4, X4
+	VPERMILPS     $0xb1, X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSS        X4, sumH+164(FP)
+	VZEROUPPER
+	RET
+
+// func layerGradEndFar512(dx []float32, v []float32, x []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerGradEndFar512(SB), NOSPLIT, $0-88
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS mean+72(FP), Z0
+	VBROADCASTSS r+76(FP), Z1
+	VBROADCASTSS m+80(FP), Z2
+	VBROADCASTSS mh+84(FP), Z3
+	XORQ         SI, SI
+	MOVQ         AX, DI
+	TESTQ        $0x0000003f, DI
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (DX)(SI*4), Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z1, Z4, Z4
+	VMOVUPS      (CX)(SI*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VMULPS       Z1, Z5, Z4
+	VMOVNTPS     Z4, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (DX)(SI*4), Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z1, Z4, Z4
+	VMOVUPS      (CX)(SI*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VMULPS       Z1, Z5, Z4
+	VMOVUPS      Z4, (AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	MOVQ         $-1, BX
+	BZHIQ        DI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (DX)(SI*4), K1, Z4
+	VSUBPS       Z0, Z4, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS.Z    (CX)(SI*4), K1, Z4
+	VSUBPS       Z2, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
+	VMULPS       Z1, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradAddFar512(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·layerGradAddFar512(SB), NOSPLIT, $0-112
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Z0
+	VBROADCASTSS r+100(FP), Z1
+	VBROADCASTSS m+104(FP), Z2
+	VBROADCASTSS mh+108(FP), Z3
+	XORQ         DI, DI
+	MOVQ         AX, R8
+	TESTQ        $0x0000003f, R8
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (DX)(DI*4), Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z1, Z4, Z4
+	VMOVUPS      (CX)(DI*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VMULPS       Z1, Z5, Z4
+	PREFETCHT1   4096(BX)(DI*4)
+	VMOVUPS      (BX)(DI*4), Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVNTPS     Z4, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (DX)(DI*4), Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z1, Z4, Z4
+	VMOVUPS      (CX)(DI*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VMULPS       Z1, Z5, Z4
+	VMOVUPS      (BX)(DI*4), Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z4, (AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	MOVQ         $-1, SI
+	BZHIQ        R8, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(DI*4), K1, Z4
+	VSUBPS       Z0, Z4, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS.Z    (CX)(DI*4), K1, Z4
+	VSUBPS       Z2, Z4, Z2
+	VFNMADD231PS Z0, Z3, Z2
+	VMULPS       Z1, Z2, Z0
+	VMOVUPS.Z    (BX)(DI*4), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addFar512(z []float32, x []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·addFar512(SB), NOSPLIT, $0-72
+	MOVQ  z_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  y_base+48(FP), DX
+	MOVQ  z_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ       16(SI), DI
+	CMPQ       DI, BX
+	JG         rest1
+	PREFETCHT1 4096(CX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Z0
+	PREFETCHT1 4096(DX)(SI*4)
+	VMOVUPS    (DX)(SI*4), Z1
+	VADDPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*4)
+	MOVQ       DI, SI
+	JMP        farLoop1
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Z0
+	VMOVUPS (DX)(SI*4), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ      BX, DI
+	SUBQ      SI, DI
+	JZ        done1
+	MOVQ      $-1, BX
+	BZHIQ     DI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z0
+	VMOVUPS.Z (DX)(SI*4), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func moveFar512(y []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·moveFar512(SB), NOSPLIT, $0-48
+	MOVQ  y_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  y_len+8(FP), DX
+	XORQ  BX, BX
+	MOVQ  AX, SI
+	TESTQ $0x0000003f, SI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ     16(BX), SI
+	CMPQ     SI, DX
+	JG       rest1
+	VMOVUPS  (CX)(BX*4), Z0
+	VMOVNTPS Z0, (AX)(BX*4)
+	MOVQ     SI, BX
+	JMP      farLoop1
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	JZ        done1
+	MOVQ      $-1, DX
+	BZHIQ     SI, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addToFar512(sum []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·addToFar512(SB), NOSPLIT, $0-48
+	MOVQ sum_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ sum_len+8(FP), DX
+	XORQ BX, BX
+
+farLoop1:
+	LEAQ       16(BX), SI
+	CMPQ       SI, DX
+	JG         rest1
+	VMOVUPS    (AX)(BX*4), Z0
+	PREFETCHT1 4096(CX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Z1
+	VADDPS     Z1, Z0, Z0
+	VMOVUPS    Z0, (AX)(BX*4)
+	MOVQ       SI, BX
+	JMP        farLoop1
+
+rest1:
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	JZ        done1
+	MOVQ      $-1, DX
+	BZHIQ     SI, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (AX)(BX*4), K1, Z0
+	VMOVUPS.Z (CX)(BX*4), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addRowFar512(y []float32, x []float32, row []float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·addRowFar512(SB), NOSPLIT, $0-72
+	MOVQ  y_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  row_base+48(FP), DX
+	MOVQ  y_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ       16(SI), DI
+	CMPQ       DI, BX
+	JG         rest1
+	PREFETCHT1 4096(CX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Z0
+	VMOVUPS    (DX)(SI*4), Z1
+	VADDPS     Z1, Z0, Z0
+	VMOVNTPS   Z0, (AX)(SI*4)
+	MOVQ       DI, SI
+	JMP        farLoop1
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Z0
+	VMOVUPS (DX)(SI*4), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ      BX, DI
+	SUBQ      SI, DI
+	JZ        done1
+	MOVQ      $-1, BX
+	BZHIQ     DI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z0
+	VMOVUPS.Z (DX)(SI*4), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func multiplyFar512(y []float32, x []float32, factor float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·multiplyFar512(SB), NOSPLIT, $0-52
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	VBROADCASTSS factor+48(FP), Z0
+	XORQ         BX, BX
+	MOVQ         AX, SI
+	TESTQ        $0x0000003f, SI
+	JNZ          loop1
+
+farLoop1:
+	LEAQ       16(BX), SI
+	CMPQ       SI, DX
+	JG         rest1
+	PREFETCHT1 4096(CX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Z1
+	VMULPS     Z0, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*4)
+	MOVQ       SI, BX
+	JMP        farLoop1
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	JZ        done1
+	MOVQ      $-1, DX
+	BZHIQ     SI, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z1
+	VMULPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func fillFar512(y []float32, value float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fillFar512(SB), NOSPLIT, $0-28
+	MOVQ         y_base+0(FP), AX
+	MOVQ         y_len+8(FP), CX
+	VBROADCASTSS value+24(FP), Z0
+	XORQ         DX, DX
+	MOVQ         AX, BX
+	TESTQ        $0x0000003f, BX
+	JNZ          loop1
+
+farLoop1:
+	LEAQ     16(DX), BX
+	CMPQ     BX, CX
+	JG       rest1
+	VMOVNTPS Z0, (AX)(DX*4)
+	MOVQ     BX, DX
+	JMP      farLoop1
+
+loop1:
+	LEAQ    16(DX), BX
+	CMPQ    BX, CX
+	JG      rest1
+	VMOVUPS Z0, (AX)(DX*4)
+	MOVQ    BX, DX
+	JMP     loop1
+
+rest1:
+	MOVQ    CX, BX
+	SUBQ    DX, BX
+	JZ      done1
+	MOVQ    $-1, CX
+	BZHIQ   BX, CX, CX
+	KMOVW   CX, K1
+	VMOVUPS Z0, K1, (AX)(DX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func adamwFar512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·adamwFar512(SB), NOSPLIT, $0-204
+	MOVQ         newP_base+0(FP), AX
+	MOVQ         newM_base+24(FP), CX
+	MOVQ         newV_base+48(FP), DX
+	MOVQ         p_base+72(FP), BX
+	MOVQ         m_base+96(FP), SI
+	MOVQ         v_base+120(FP), DI
+	MOVQ         g_base+144(FP), R8
+	MOVQ         newP_len+8(FP), R9
+	VBROADCASTSS beta1+168(FP), Z0
+	VBROADCASTSS rest1+172(FP), Z1
+	VBROADCASTSS beta2+176(FP), Z2
+	VBROADCASTSS rest2+180(FP), Z3
+	VBROADCASTSS clip+184(FP), Z4
+	VBROADCASTSS keep+188(FP), Z5
+	VBROADCASTSS step+192(FP), Z6
+	VBROADCASTSS root+196(FP), Z7
+	VBROADCASTSS eps+200(FP), Z8
+	XORQ         R10, R10
+
+farLoop1:
+	LEAQ        16(R10), R11
+	CMPQ        R11, R9
+	JG          rest1
+	PREFETCHT1  4096(R8)(R10*4)
+	VMOVUPS     (R8)(R10*4), Z9
+	VMULPS      Z4, Z9, Z9
+	PREFETCHT1  4096(SI)(R10*4)
+	VMOVUPS     (SI)(R10*4), Z10
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z1, Z9, Z10
+	VMOVUPS     Z10, (CX)(R10*4)
+	VMULPS      Z9, Z9, Z9
+	PREFETCHT1  4096(DI)(R10*4)
+	VMOVUPS     (DI)(R10*4), Z11
+	VMULPS      Z2, Z11, Z11
+	VFMADD231PS Z3, Z9, Z11
+	VMOVUPS     Z11, (DX)(R10*4)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z8, Z7, Z11
+	VMULPS      Z6, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	PREFETCHT1  4096(BX)(R10*4)
+	VMOVUPS     (BX)(R10*4), Z9
+	VFMSUB213PS Z10, Z5, Z9
+	VMOVUPS     Z9, (AX)(R10*4)
+	MOVQ        R11, R10
+	JMP         farLoop1
+
+rest1:
+	MOVQ        R9, R11
+	SUBQ        R10, R11
+	JZ          done1
+	MOVQ        $-1, R9
+	BZHIQ       R11, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (R8)(R10*4), K1, Z9
+	VMULPS      Z4, Z9, Z4
+	VMOVUPS.Z   (SI)(R10*4), K1, Z9
+	VMULPS      Z0, Z9, Z0
+	VFMADD231PS Z1, Z4, Z0
+	VMOVUPS     Z0, K1, (CX)(R10*4)
+	VMULPS      Z4, Z4, Z4
+	VMOVUPS.Z   (DI)(R10*4), K1, Z1
+	VMULPS      Z2, Z1, Z1
+	VFMADD231PS Z3, Z4, Z1
+	VMOVUPS     Z1, K1, (DX)(R10*4)
+	VSQRTPS     Z1, Z1
+	VFMADD213PS Z8, Z7, Z1
+	VMULPS      Z6, Z0, Z0
+	VDIVPS      Z1, Z0, Z0
+	VMOVUPS.Z   (BX)(R10*4), K1, Z1
+	VFMSUB213PS Z0, Z5, Z1
+	VMOVUPS     Z1, K1, (AX)(R10*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rotateFar512(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·rotateFar512(SB), NOSPLIT, $0-100
+	MOVQ         cosine_base+0(FP), AX
+	MOVQ         sine_base+24(FP), CX
+	MOVQ         y_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         cosine_len+8(FP), SI
+	LEAQ         (DX)(SI*4), DI
+	LEAQ         (BX)(SI*4), R8
+	VBROADCASTSS sign+96(FP), Z0
+	MOVQ         y_len+56(FP), R9
+	MOVQ         SI, R10
+	SHLQ         $0x01, R10
+	SUBQ         R10, R9
+	JL           end
+	SHLQ         $0x02, R10
+
+head:
+	XORQ  R11, R11
+	MOVQ  DX, R12
+	ORQ   DI, R12
+	TESTQ $0x0000003f, R12
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
+	JG           rest1
+	VMOVUPS      (AX)(R11*4), Z1
+	VMOVUPS      (CX)(R11*4), Z2
+	VMULPS       Z0, Z2, Z2
+	PREFETCHT1   4096(BX)(R11*4)
+	VMOVUPS      (BX)(R11*4), Z3
+	PREFETCHT1   4096(R8)(R11*4)
+	VMOVUPS      (R8)(R11*4), Z4
+	VMULPS       Z1, Z3, Z5
+	VMULPS       Z1, Z4, Z1
+	VFNMADD231PS Z2, Z4, Z5
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVNTPS     Z5, (DX)(R11*4)
+	VMOVNTPS     Z1, (DI)(R11*4)
+	MOVQ         R12, R11
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
+	JG           rest1
+	VMOVUPS      (AX)(R11*4), Z1
+	VMOVUPS      (CX)(R11*4), Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      (BX)(R11*4), Z3
+	VMOVUPS      (R8)(R11*4), Z4
+	VMULPS       Z1, Z3, Z5
+	VMULPS       Z1, Z4, Z1
+	VFNMADD231PS Z2, Z4, Z5
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z5, (DX)(R11*4)
+	VMOVUPS      Z1, (DI)(R11*4)
+	MOVQ         R12, R11
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R12
+	SUBQ         R11, R12
+	JZ           done1
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVW        R13, K1
+	VMOVUPS.Z    (AX)(R11*4), K1, Z1
+	VMOVUPS.Z    (CX)(R11*4), K1, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS.Z    (BX)(R11*4), K1, Z3
+	VMOVUPS.Z    (R8)(R11*4), K1, Z4
+	VMULPS       Z1, Z3, Z5
+	VMULPS       Z1, Z4, Z1
+	VFNMADD231PS Z2, Z4, Z5
+	VFMADD231PS  Z2, Z3, Z1
+	VMOVUPS      Z5, K1, (DX)(R11*4)
+	VMOVUPS      Z1, K1, (DI)(R11*4)
+
+done1:
+	ADDQ R10, DX
+	ADDQ R10, DI
+	ADDQ R10, BX
+	ADDQ R10, R8
+	MOVQ R10, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R9
+	JGE  head
+
+end:
+	VZEROUPPER
+	RET
+
+// func dropoutFar512(y []float32, x []float32, block uint32, draw *uint32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·dropoutFar512(SB), NOSPLIT, $0-64
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         draw+56(FP), BX
+	VBROADCASTSS block+48(FP), Z0
+	VPADDD       blocks8<>+0(SB), Z0, Z0
+	VMOVUPS      wordd2511f53<>+0(SB), Z1
+	VMOVUPS      wordcd9e8d57<>+0(SB), Z2
+	VBROADCASTSS 100(BX), Z3
+	VPBROADCASTD 96(BX), Z4
+	XORQ         SI, SI
+	MOVQ         AX, DI
+	TESTQ        $0x0000003f, DI
+	JNZ          loop
+
+farLoop:
+	CMPQ            SI, DX
+	JGE             done
+	VMOVDQU64       Z0, Z5
+	VPBROADCASTD    84(BX), Z6
+	VPBROADCASTD    88(BX), Z7
+	VPBROADCASTD    92(BX), Z8
+	VPMULUDQ        Z1, Z5, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, (BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 4(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 8(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 12(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 16(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 20(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 24(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 28(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 32(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 36(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 40(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 44(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 48(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 52(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 56(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 60(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 64(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 68(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 72(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 76(BX), Z5, Z7
+	VPSLLQ          $0x20, Z6, Z5
+	MOVL            $0x00005555, DI
+	KMOVW           DI, K1
+	VMOVDQA32       Z9, K1, Z5
+	VPSLLQ          $0x20, Z8, Z6
+	MOVL            $0x00005555, DI
+	KMOVW           DI, K1
+	VMOVDQA32       Z7, K1, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z7
+	VPUNPCKHQDQ     Z6, Z5, Z5
+	VPSRLD          $0x08, Z7, Z7
+	PREFETCHT1      4096(CX)(SI*4)
+	VPCMPGTD        Z4, Z7, K1
+	VMULPS.Z        (CX)(SI*4), Z3, K1, Z6
+	VMOVNTPS        Z6, (AX)(SI*4)
+	VPSRLD          $0x08, Z5, Z5
+	PREFETCHT1      4160(CX)(SI*4)
+	VPCMPGTD        Z4, Z5, K1
+	VMULPS.Z        64(CX)(SI*4), Z3, K1, Z5
+	VMOVNTPS        Z5, 64(AX)(SI*4)
+	VPADDD          word00000008<>+0(SB), Z0, Z0
+	ADDQ            $0x20, SI
+	JMP             farLoop
+
+loop:
+	CMPQ            SI, DX
+	JGE             done
+	VMOVDQU64       Z0, Z5
+	VPBROADCASTD    84(BX), Z6
+	VPBROADCASTD    88(BX), Z7
+	VPBROADCASTD    92(BX), Z8
+	VPMULUDQ        Z1, Z5, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, (BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 4(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 8(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 12(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 16(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 20(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 24(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 28(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 32(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 36(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 40(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 44(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 48(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 52(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 56(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 60(BX), Z5, Z7
+	VPMULUDQ        Z1, Z9, Z5
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z7, Z9
+	VPTERNLOGD.BCST $0x96, 64(BX), Z6, Z9
+	VPSRLQ          $0x20, Z5, Z6
+	VPTERNLOGD.BCST $0x96, 68(BX), Z8, Z6
+	VPMULUDQ        Z1, Z9, Z8
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z6, Z9
+	VPTERNLOGD.BCST $0x96, 72(BX), Z7, Z9
+	VPSRLQ          $0x20, Z8, Z7
+	VPTERNLOGD.BCST $0x96, 76(BX), Z5, Z7
+	VPSLLQ          $0x20, Z6, Z5
+	MOVL            $0x00005555, DI
+	KMOVW           DI, K1
+	VMOVDQA32       Z9, K1, Z5
+	VPSLLQ          $0x20, Z8, Z6
+	MOVL            $0x00005555, DI
+	KMOVW           DI, K1
+	VMOVDQA32       Z7, K1, Z6
+	VPUNPCKLQDQ     Z6, Z5, Z7
+	VPUNPCKHQDQ     Z6, Z5, Z5
+	VPSRLD          $0x08, Z7, Z7
+	VPCMPGTD        Z4, Z7, K1
+	VMULPS.Z        (CX)(SI*4), Z3, K1, Z6
+	VMOVUPS         Z6, (AX)(SI*4)
+	VPSRLD          $0x08, Z5, Z5
+	VPCMPGTD        Z4, Z5, K1
+	VMULPS.Z        64(CX)(SI*4), Z3, K1, Z5
+	VMOVUPS         Z5, 64(AX)(SI*4)
+	VPADDD          word00000008<>+0(SB), Z0, Z0
+	ADDQ            $0x20, SI
+	JMP             loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func maximum512(x []float32) float32
 // Requires: AVX, AVX512F, BMI2
 TEXT ·maximum512(SB), NOSPLIT, $0-28
@@ -1422,695 +5274,6 @@ rest1:
 	VMULPS       Z0, Z5, Z0
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func sums512(x []float32) (sum float64, squares float64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sums512(SB), NOSPLIT, $0-40
-	MOVQ   x_base+0(FP), AX
-	MOVQ   x_len+8(FP), CX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	XORQ   DX, DX
-
-loop1:
-	LEAQ          16(DX), BX
-	CMPQ          BX, CX
-	JG            rest1
-	VMOVUPS       (AX)(DX*4), Z4
-	VEXTRACTF64X4 $0x01, Z4, Y5
-	VCVTPS2PD     Y5, Z5
-	VCVTPS2PD     Y4, Z4
-	VADDPD        Z4, Z0, Z0
-	VFMADD231PD   Z4, Z4, Z2
-	VADDPD        Z5, Z1, Z1
-	VFMADD231PD   Z5, Z5, Z3
-	MOVQ          BX, DX
-	JMP           loop1
-
-rest1:
-	MOVQ          CX, BX
-	SUBQ          DX, BX
-	JZ            done1
-	MOVQ          $-1, CX
-	BZHIQ         BX, CX, CX
-	KMOVW         CX, K1
-	VMOVUPS.Z     (AX)(DX*4), K1, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y5
-	VCVTPS2PD     Y5, Z5
-	VCVTPS2PD     Y4, Z4
-	VADDPD        Z4, Z0, Z0
-	VFMADD231PD   Z4, Z4, Z2
-	VADDPD        Z5, Z1, Z1
-	VFMADD231PD   Z5, Z5, Z3
-
-done1:
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDPD        X1, X0, X0
-	VMOVSD        X0, sum+24(FP)
-	VADDPD        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPD        Y0, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPD        X0, X2, X2
-	VPERMILPD     $0x01, X2, X0
-	VADDPD        X0, X2, X2
-	VMOVSD        X2, squares+32(FP)
-	VZEROUPPER
-	RET
-
-// func rmsRow512(y []float32, x []float32, gain []float32, r float32, unit float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rmsRow512(SB), NOSPLIT, $0-80
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         gain_base+48(FP), DX
-	MOVQ         y_len+8(FP), BX
-	VBROADCASTSS r+72(FP), Z0
-	VBROADCASTSS unit+76(FP), Z1
-	XORQ         SI, SI
-
-loop1:
-	LEAQ    16(SI), DI
-	CMPQ    DI, BX
-	JG      rest1
-	VMOVUPS (CX)(SI*4), Z2
-	VMULPS  Z0, Z2, Z2
-	VMOVUPS (DX)(SI*4), Z3
-	VADDPS  Z1, Z3, Z3
-	VMULPS  Z3, Z2, Z2
-	VMOVUPS Z2, (AX)(SI*4)
-	MOVQ    DI, SI
-	JMP     loop1
-
-rest1:
-	MOVQ      BX, DI
-	SUBQ      SI, DI
-	JZ        done1
-	MOVQ      $-1, BX
-	BZHIQ     DI, BX, BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (CX)(SI*4), K1, Z2
-	VMULPS    Z0, Z2, Z0
-	VMOVUPS.Z (DX)(SI*4), K1, Z2
-	VADDPS    Z1, Z2, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func rmsGradRow512(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rmsGradRow512(SB), NOSPLIT, $0-132
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         dgain_base+24(FP), CX
-	MOVQ         x_base+48(FP), DX
-	MOVQ         gain_base+72(FP), BX
-	MOVQ         dy_base+96(FP), SI
-	MOVQ         dx_len+8(FP), DI
-	VBROADCASTSS r+120(FP), Z0
-	VBROADCASTSS unit+124(FP), Z1
-	VPXORD       Z2, Z2, Z2
-	XORQ         R8, R8
-
-loop1:
-	LEAQ        16(R8), R9
-	CMPQ        R9, DI
-	JG          rest1
-	VMOVUPS     (DX)(R8*4), Z3
-	VMOVUPS     (SI)(R8*4), Z4
-	VMOVUPS     (CX)(R8*4), Z5
-	VMULPS      Z0, Z3, Z6
-	VFMADD231PS Z4, Z6, Z5
-	VMOVUPS     Z5, (CX)(R8*4)
-	VMOVUPS     (BX)(R8*4), Z5
-	VADDPS      Z1, Z5, Z5
-	VMULPS      Z4, Z5, Z4
-	VMOVUPS     Z4, (AX)(R8*4)
-	VFMADD231PS Z3, Z4, Z2
-	MOVQ        R9, R8
-	JMP         loop1
-
-rest1:
-	MOVQ        DI, R9
-	SUBQ        R8, R9
-	JZ          done1
-	MOVQ        $-1, DI
-	BZHIQ       R9, DI, DI
-	KMOVW       DI, K1
-	VMOVUPS.Z   (DX)(R8*4), K1, Z3
-	VMOVUPS.Z   (SI)(R8*4), K1, Z4
-	VMOVUPS.Z   (CX)(R8*4), K1, Z5
-	VMULPS      Z0, Z3, Z0
-	VFMADD231PS Z4, Z0, Z5
-	VMOVUPS     Z5, K1, (CX)(R8*4)
-	VMOVUPS.Z   (BX)(R8*4), K1, Z0
-	VADDPS      Z1, Z0, Z0
-	VMULPS      Z4, Z0, Z0
-	VMOVUPS     Z0, K1, (AX)(R8*4)
-	VFMADD231PS Z3, Z0, Z2
-
-done1:
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPS        Y0, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPS        X0, X2, X2
-	VPERMILPS     $0x4e, X2, X0
-	VADDPS        X0, X2, X2
-	VPERMILPS     $0xb1, X2, X0
-	VADDPS        X0, X2, X2
-	VMOVSS        X2, ret+128(FP)
-	VZEROUPPER
-	RET
-
-// func rmsGradEnd512(dx []float32, x []float32, r float32, m float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rmsGradEnd512(SB), NOSPLIT, $0-56
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         dx_len+8(FP), DX
-	VBROADCASTSS r+48(FP), Z0
-	VBROADCASTSS m+52(FP), Z1
-	XORQ         BX, BX
-
-loop1:
-	LEAQ         16(BX), SI
-	CMPQ         SI, DX
-	JG           rest1
-	VMOVUPS      (AX)(BX*4), Z2
-	VMOVUPS      (CX)(BX*4), Z3
-	VFNMADD231PS Z3, Z1, Z2
-	VMULPS       Z0, Z2, Z2
-	VMOVUPS      Z2, (AX)(BX*4)
-	MOVQ         SI, BX
-	JMP          loop1
-
-rest1:
-	MOVQ         DX, SI
-	SUBQ         BX, SI
-	JZ           done1
-	MOVQ         $-1, DX
-	BZHIQ        SI, DX, DX
-	KMOVW        DX, K1
-	VMOVUPS.Z    (AX)(BX*4), K1, Z2
-	VMOVUPS.Z    (CX)(BX*4), K1, Z3
-	VFNMADD231PS Z3, Z1, Z2
-	VMULPS       Z0, Z2, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func rmsGradAdd512(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rmsGradAdd512(SB), NOSPLIT, $0-104
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         h_base+24(FP), CX
-	MOVQ         x_base+48(FP), DX
-	MOVQ         past_base+72(FP), BX
-	MOVQ         dx_len+8(FP), SI
-	VBROADCASTSS r+96(FP), Z0
-	VBROADCASTSS m+100(FP), Z1
-	XORQ         DI, DI
-
-loop1:
-	LEAQ         16(DI), R8
-	CMPQ         R8, SI
-	JG           rest1
-	VMOVUPS      (CX)(DI*4), Z2
-	VMOVUPS      (DX)(DI*4), Z3
-	VFNMADD231PS Z3, Z1, Z2
-	VMULPS       Z0, Z2, Z2
-	VMOVUPS      (BX)(DI*4), Z3
-	VADDPS       Z3, Z2, Z2
-	VMOVUPS      Z2, (AX)(DI*4)
-	MOVQ         R8, DI
-	JMP          loop1
-
-rest1:
-	MOVQ         SI, R8
-	SUBQ         DI, R8
-	JZ           done1
-	MOVQ         $-1, SI
-	BZHIQ        R8, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DI*4), K1, Z2
-	VMOVUPS.Z    (DX)(DI*4), K1, Z3
-	VFNMADD231PS Z3, Z1, Z2
-	VMULPS       Z0, Z2, Z0
-	VMOVUPS.Z    (BX)(DI*4), K1, Z1
-	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(DI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func layerRow512(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·layerRow512(SB), NOSPLIT, $0-108
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         gain_base+48(FP), DX
-	MOVQ         bias_base+72(FP), BX
-	MOVQ         y_len+8(FP), SI
-	VBROADCASTSS mean+96(FP), Z0
-	VBROADCASTSS r+100(FP), Z1
-	VBROADCASTSS unit+104(FP), Z2
-	XORQ         DI, DI
-
-loop1:
-	LEAQ        16(DI), R8
-	CMPQ        R8, SI
-	JG          rest1
-	VMOVUPS     (CX)(DI*4), Z3
-	VSUBPS      Z0, Z3, Z3
-	VMULPS      Z1, Z3, Z3
-	VMOVUPS     (DX)(DI*4), Z4
-	VADDPS      Z2, Z4, Z4
-	VMOVUPS     (BX)(DI*4), Z5
-	VFMADD213PS Z5, Z4, Z3
-	VMOVUPS     Z3, (AX)(DI*4)
-	MOVQ        R8, DI
-	JMP         loop1
-
-rest1:
-	MOVQ        SI, R8
-	SUBQ        DI, R8
-	JZ          done1
-	MOVQ        $-1, SI
-	BZHIQ       R8, SI, SI
-	KMOVW       SI, K1
-	VMOVUPS.Z   (CX)(DI*4), K1, Z3
-	VSUBPS      Z0, Z3, Z0
-	VMULPS      Z1, Z0, Z0
-	VMOVUPS.Z   (DX)(DI*4), K1, Z1
-	VADDPS      Z2, Z1, Z1
-	VMOVUPS.Z   (BX)(DI*4), K1, Z2
-	VFMADD213PS Z2, Z1, Z0
-	VMOVUPS     Z0, K1, (AX)(DI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func layerGradRow512(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·layerGradRow512(SB), NOSPLIT, $0-168
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         dgain_base+24(FP), CX
-	MOVQ         dbias_base+48(FP), DX
-	MOVQ         x_base+72(FP), BX
-	MOVQ         gain_base+96(FP), SI
-	MOVQ         dy_base+120(FP), DI
-	MOVQ         dx_len+8(FP), R8
-	VBROADCASTSS mean+144(FP), Z0
-	VBROADCASTSS r+148(FP), Z1
-	VBROADCASTSS unit+152(FP), Z2
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	XORQ         R9, R9
-
-loop1:
-	LEAQ        16(R9), R10
-	CMPQ        R10, R8
-	JG          rest1
-	VMOVUPS     (DI)(R9*4), Z5
-	VMOVUPS     (BX)(R9*4), Z6
-	VSUBPS      Z0, Z6, Z6
-	VMULPS      Z1, Z6, Z6
-	VMOVUPS     (CX)(R9*4), Z7
-	VFMADD231PS Z5, Z6, Z7
-	VMOVUPS     Z7, (CX)(R9*4)
-	VMOVUPS     (DX)(R9*4), Z7
-	VADDPS      Z5, Z7, Z7
-	VMOVUPS     Z7, (DX)(R9*4)
-	VMOVUPS     (SI)(R9*4), Z7
-	VADDPS      Z2, Z7, Z7
-	VMULPS      Z5, Z7, Z5
-	VMOVUPS     Z5, (AX)(R9*4)
-	VADDPS      Z5, Z3, Z3
-	VFMADD231PS Z6, Z5, Z4
-	MOVQ        R10, R9
-	JMP         loop1
-
-rest1:
-	MOVQ        R8, R10
-	SUBQ        R9, R10
-	JZ          done1
-	MOVQ        $-1, R8
-	BZHIQ       R10, R8, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (DI)(R9*4), K1, Z5
-	VMOVUPS.Z   (BX)(R9*4), K1, Z6
-	VSUBPS      Z0, Z6, Z0
-	VMULPS      Z1, Z0, Z0
-	VMOVUPS.Z   (CX)(R9*4), K1, Z1
-	VFMADD231PS Z5, Z0, Z1
-	VMOVUPS     Z1, K1, (CX)(R9*4)
-	VMOVUPS.Z   (DX)(R9*4), K1, Z1
-	VADDPS      Z5, Z1, Z1
-	VMOVUPS     Z1, K1, (DX)(R9*4)
-	VMOVUPS.Z   (SI)(R9*4), K1, Z1
-	VADDPS      Z2, Z1, Z1
-	VMULPS      Z5, Z1, Z1
-	VMOVUPS     Z1, K1, (AX)(R9*4)
-	VMOVAPS.Z   Z1, K1, Z2
-	VADDPS      Z2, Z3, Z3
-	VMOVAPS.Z   Z1, K1, Z1
-	VFMADD231PS Z0, Z1, Z4
-
-done1:
-	VEXTRACTF64X4 $0x01, Z3, Y0
-	VADDPS        Y0, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X0
-	VADDPS        X0, X3, X3
-	VPERMILPS     $0x4e, X3, X0
-	VADDPS        X0, X3, X3
-	VPERMILPS     $0xb1, X3, X0
-	VADDPS        X0, X3, X3
-	VMOVSS        X3, sum+160(FP)
-	VEXTRACTF64X4 $0x01, Z4, Y0
-	VADDPS        Y0, Y4, Y4
-	VEXTRACTF128  $0x01, Y4, X0
-	VADDPS        X0, X4, X4
-	VPERMILPS     $0x4e, X4, X0
-	VADDPS        X0, X4, X4
-	VPERMILPS     $0xb1, X4, X0
-	VADDPS        X0, X4, X4
-	VMOVSS        X4, sumH+164(FP)
-	VZEROUPPER
-	RET
-
-// func layerGradEnd512(dx []float32, x []float32, mean float32, r float32, m float32, mh float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·layerGradEnd512(SB), NOSPLIT, $0-64
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         dx_len+8(FP), DX
-	VBROADCASTSS mean+48(FP), Z0
-	VBROADCASTSS r+52(FP), Z1
-	VBROADCASTSS m+56(FP), Z2
-	VBROADCASTSS mh+60(FP), Z3
-	XORQ         BX, BX
-
-loop1:
-	LEAQ         16(BX), SI
-	CMPQ         SI, DX
-	JG           rest1
-	VMOVUPS      (CX)(BX*4), Z4
-	VSUBPS       Z0, Z4, Z4
-	VMULPS       Z1, Z4, Z4
-	VMOVUPS      (AX)(BX*4), Z5
-	VSUBPS       Z2, Z5, Z5
-	VFNMADD231PS Z4, Z3, Z5
-	VMULPS       Z1, Z5, Z4
-	VMOVUPS      Z4, (AX)(BX*4)
-	MOVQ         SI, BX
-	JMP          loop1
-
-rest1:
-	MOVQ         DX, SI
-	SUBQ         BX, SI
-	JZ           done1
-	MOVQ         $-1, DX
-	BZHIQ        SI, DX, DX
-	KMOVW        DX, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z4
-	VSUBPS       Z0, Z4, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS.Z    (AX)(BX*4), K1, Z4
-	VSUBPS       Z2, Z4, Z2
-	VFNMADD231PS Z0, Z3, Z2
-	VMULPS       Z1, Z2, Z0
-	VMOVUPS      Z0, K1, (AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func layerGradAdd512(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·layerGradAdd512(SB), NOSPLIT, $0-112
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         v_base+24(FP), CX
-	MOVQ         x_base+48(FP), DX
-	MOVQ         past_base+72(FP), BX
-	MOVQ         dx_len+8(FP), SI
-	VBROADCASTSS mean+96(FP), Z0
-	VBROADCASTSS r+100(FP), Z1
-	VBROADCASTSS m+104(FP), Z2
-	VBROADCASTSS mh+108(FP), Z3
-	XORQ         DI, DI
-
-loop1:
-	LEAQ         16(DI), R8
-	CMPQ         R8, SI
-	JG           rest1
-	VMOVUPS      (DX)(DI*4), Z4
-	VSUBPS       Z0, Z4, Z4
-	VMULPS       Z1, Z4, Z4
-	VMOVUPS      (CX)(DI*4), Z5
-	VSUBPS       Z2, Z5, Z5
-	VFNMADD231PS Z4, Z3, Z5
-	VMULPS       Z1, Z5, Z4
-	VMOVUPS      (BX)(DI*4), Z5
-	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z4, (AX)(DI*4)
-	MOVQ         R8, DI
-	JMP          loop1
-
-rest1:
-	MOVQ         SI, R8
-	SUBQ         DI, R8
-	JZ           done1
-	MOVQ         $-1, SI
-	BZHIQ        R8, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (DX)(DI*4), K1, Z4
-	VSUBPS       Z0, Z4, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS.Z    (CX)(DI*4), K1, Z4
-	VSUBPS       Z2, Z4, Z2
-	VFNMADD231PS Z0, Z3, Z2
-	VMULPS       Z1, Z2, Z0
-	VMOVUPS.Z    (BX)(DI*4), K1, Z1
-	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)(DI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func add512(z []float32, x []float32, y []float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·add512(SB), NOSPLIT, $0-72
-	MOVQ z_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ y_base+48(FP), DX
-	MOVQ z_len+8(FP), BX
-	XORQ SI, SI
-
-loop1:
-	LEAQ    16(SI), DI
-	CMPQ    DI, BX
-	JG      rest1
-	VMOVUPS (CX)(SI*4), Z0
-	VMOVUPS (DX)(SI*4), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)(SI*4)
-	MOVQ    DI, SI
-	JMP     loop1
-
-rest1:
-	MOVQ      BX, DI
-	SUBQ      SI, DI
-	JZ        done1
-	MOVQ      $-1, BX
-	BZHIQ     DI, BX, BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (CX)(SI*4), K1, Z0
-	VMOVUPS.Z (DX)(SI*4), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func multiply512(y []float32, x []float32, factor float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·multiply512(SB), NOSPLIT, $0-52
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         y_len+8(FP), DX
-	VBROADCASTSS factor+48(FP), Z0
-	XORQ         BX, BX
-
-loop1:
-	LEAQ    16(BX), SI
-	CMPQ    SI, DX
-	JG      rest1
-	VMOVUPS (CX)(BX*4), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)(BX*4)
-	MOVQ    SI, BX
-	JMP     loop1
-
-rest1:
-	MOVQ      DX, SI
-	SUBQ      BX, SI
-	JZ        done1
-	MOVQ      $-1, DX
-	BZHIQ     SI, DX, DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (CX)(BX*4), K1, Z1
-	VMULPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·adamw512(SB), NOSPLIT, $0-204
-	MOVQ         newP_base+0(FP), AX
-	MOVQ         newM_base+24(FP), CX
-	MOVQ         newV_base+48(FP), DX
-	MOVQ         p_base+72(FP), BX
-	MOVQ         m_base+96(FP), SI
-	MOVQ         v_base+120(FP), DI
-	MOVQ         g_base+144(FP), R8
-	MOVQ         newP_len+8(FP), R9
-	VBROADCASTSS beta1+168(FP), Z0
-	VBROADCASTSS rest1+172(FP), Z1
-	VBROADCASTSS beta2+176(FP), Z2
-	VBROADCASTSS rest2+180(FP), Z3
-	VBROADCASTSS clip+184(FP), Z4
-	VBROADCASTSS keep+188(FP), Z5
-	VBROADCASTSS step+192(FP), Z6
-	VBROADCASTSS root+196(FP), Z7
-	VBROADCASTSS eps+200(FP), Z8
-	XORQ         R10, R10
-
-loop1:
-	LEAQ        16(R10), R11
-	CMPQ        R11, R9
-	JG          rest1
-	VMOVUPS     (R8)(R10*4), Z9
-	VMULPS      Z4, Z9, Z9
-	VMOVUPS     (SI)(R10*4), Z10
-	VMULPS      Z0, Z10, Z10
-	VFMADD231PS Z1, Z9, Z10
-	VMOVUPS     Z10, (CX)(R10*4)
-	VMULPS      Z9, Z9, Z9
-	VMOVUPS     (DI)(R10*4), Z11
-	VMULPS      Z2, Z11, Z11
-	VFMADD231PS Z3, Z9, Z11
-	VMOVUPS     Z11, (DX)(R10*4)
-	VSQRTPS     Z11, Z11
-	VFMADD213PS Z8, Z7, Z11
-	VMULPS      Z6, Z10, Z10
-	VDIVPS      Z11, Z10, Z10
-	VMOVUPS     (BX)(R10*4), Z9
-	VFMSUB213PS Z10, Z5, Z9
-	VMOVUPS     Z9, (AX)(R10*4)
-	MOVQ        R11, R10
-	JMP         loop1
-
-rest1:
-	MOVQ        R9, R11
-	SUBQ        R10, R11
-	JZ          done1
-	MOVQ        $-1, R9
-	BZHIQ       R11, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R8)(R10*4), K1, Z9
-	VMULPS      Z4, Z9, Z4
-	VMOVUPS.Z   (SI)(R10*4), K1, Z9
-	VMULPS      Z0, Z9, Z0
-	VFMADD231PS Z1, Z4, Z0
-	VMOVUPS     Z0, K1, (CX)(R10*4)
-	VMULPS      Z4, Z4, Z4
-	VMOVUPS.Z   (DI)(R10*4), K1, Z1
-	VMULPS      Z2, Z1, Z1
-	VFMADD231PS Z3, Z4, Z1
-	VMOVUPS     Z1, K1, (DX)(R10*4)
-	VSQRTPS     Z1, Z1
-	VFMADD213PS Z8, Z7, Z1
-	VMULPS      Z6, Z0, Z0
-	VDIVPS      Z1, Z0, Z0
-	VMOVUPS.Z   (BX)(R10*4), K1, Z1
-	VFMSUB213PS Z0, Z5, Z1
-	VMOVUPS     Z1, K1, (AX)(R10*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func rotate512(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rotate512(SB), NOSPLIT, $0-100
-	MOVQ         cosine_base+0(FP), AX
-	MOVQ         sine_base+24(FP), CX
-	MOVQ         y_base+48(FP), DX
-	MOVQ         x_base+72(FP), BX
-	MOVQ         cosine_len+8(FP), SI
-	LEAQ         (DX)(SI*4), DI
-	LEAQ         (BX)(SI*4), R8
-	VBROADCASTSS sign+96(FP), Z0
-	XORQ         R9, R9
-
-loop1:
-	LEAQ         16(R9), R10
-	CMPQ         R10, SI
-	JG           rest1
-	VMOVUPS      (AX)(R9*4), Z1
-	VMOVUPS      (CX)(R9*4), Z2
-	VMULPS       Z0, Z2, Z2
-	VMOVUPS      (BX)(R9*4), Z3
-	VMOVUPS      (R8)(R9*4), Z4
-	VMULPS       Z1, Z3, Z5
-	VMULPS       Z1, Z4, Z1
-	VFNMADD231PS Z2, Z4, Z5
-	VFMADD231PS  Z2, Z3, Z1
-	VMOVUPS      Z5, (DX)(R9*4)
-	VMOVUPS      Z1, (DI)(R9*4)
-	MOVQ         R10, R9
-	JMP          loop1
-
-rest1:
-	MOVQ         SI, R10
-	SUBQ         R9, R10
-	JZ           done1
-	MOVQ         $-1, SI
-	BZHIQ        R10, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (AX)(R9*4), K1, Z1
-	VMOVUPS.Z    (CX)(R9*4), K1, Z2
-	VMULPS       Z0, Z2, Z0
-	VMOVUPS.Z    (BX)(R9*4), K1, Z2
-	VMOVUPS.Z    (R8)(R9*4), K1, Z3
-	VMULPS       Z1, Z2, Z4
-	VMULPS       Z1, Z3, Z1
-	VFNMADD231PS Z0, Z3, Z4
-	VFMADD231PS  Z0, Z2, Z1
-	VMOVUPS      Z4, K1, (DX)(R9*4)
-	VMOVUPS      Z1, K1, (DI)(R9*4)
 
 done1:
 	VZEROUPPER
@@ -3809,6 +6972,6000 @@ done1:
 	VZEROUPPER
 	RET
 
+// func sums256(x []float32) (sum float64, squares float64)
+// Requires: AVX, FMA3
+TEXT ·sums256(SB), NOSPLIT, $0-40
+	MOVQ   x_base+0(FP), AX
+	MOVQ   x_len+8(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	XORQ   DX, DX
+
+loop1:
+	LEAQ         16(DX), BX
+	CMPQ         BX, CX
+	JG           rest1
+	VMOVUPS      (AX)(DX*4), Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y0, Y0
+	VFMADD231PD  Y8, Y8, Y4
+	VADDPD       Y9, Y1, Y1
+	VFMADD231PD  Y9, Y9, Y5
+	VMOVUPS      32(AX)(DX*4), Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y2, Y2
+	VFMADD231PD  Y8, Y8, Y6
+	VADDPD       Y9, Y3, Y3
+	VFMADD231PD  Y9, Y9, Y7
+	MOVQ         BX, DX
+	JMP          loop1
+
+rest1:
+	MOVQ         CX, BX
+	SUBQ         DX, BX
+	JZ           done1
+	LEAQ         masks<>+0(SB), CX
+	NEGQ         BX
+	VMOVUPS      128(CX)(BX*4), Y8
+	VMOVUPS      160(CX)(BX*4), Y9
+	VMASKMOVPS   (AX)(DX*4), Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X10
+	VCVTPS2PD    X10, Y10
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y0, Y0
+	VFMADD231PD  Y8, Y8, Y4
+	VADDPD       Y10, Y1, Y1
+	VFMADD231PD  Y10, Y10, Y5
+	VMASKMOVPS   32(AX)(DX*4), Y9, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y2, Y2
+	VFMADD231PD  Y8, Y8, Y6
+	VADDPD       Y9, Y3, Y3
+	VFMADD231PD  Y9, Y9, Y7
+
+done1:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, sum+24(FP)
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDPD       X0, X4, X4
+	VMOVSD       X4, squares+32(FP)
+	VZEROUPPER
+	RET
+
+// func addSums256(x []float32, past []float32) (sum float64, squares float64)
+// Requires: AVX, FMA3
+TEXT ·addSums256(SB), NOSPLIT, $0-64
+	MOVQ   x_base+0(FP), AX
+	MOVQ   past_base+24(FP), CX
+	MOVQ   x_len+8(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	XORQ   BX, BX
+
+loop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	VMOVUPS      (AX)(BX*4), Y8
+	VMOVUPS      (CX)(BX*4), Y9
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y0, Y0
+	VFMADD231PD  Y8, Y8, Y4
+	VADDPD       Y9, Y1, Y1
+	VFMADD231PD  Y9, Y9, Y5
+	VMOVUPS      32(AX)(BX*4), Y8
+	VMOVUPS      32(CX)(BX*4), Y9
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y2, Y2
+	VFMADD231PD  Y8, Y8, Y6
+	VADDPD       Y9, Y3, Y3
+	VFMADD231PD  Y9, Y9, Y7
+	MOVQ         SI, BX
+	JMP          loop1
+
+rest1:
+	MOVQ         DX, SI
+	SUBQ         BX, SI
+	JZ           done1
+	LEAQ         masks<>+0(SB), DX
+	NEGQ         SI
+	VMOVUPS      128(DX)(SI*4), Y8
+	VMOVUPS      160(DX)(SI*4), Y9
+	VMASKMOVPS   (AX)(BX*4), Y8, Y10
+	VMASKMOVPS   (CX)(BX*4), Y8, Y8
+	VADDPS       Y8, Y10, Y8
+	VEXTRACTF128 $0x01, Y8, X10
+	VCVTPS2PD    X10, Y10
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y0, Y0
+	VFMADD231PD  Y8, Y8, Y4
+	VADDPD       Y10, Y1, Y1
+	VFMADD231PD  Y10, Y10, Y5
+	VMASKMOVPS   32(AX)(BX*4), Y9, Y8
+	VMASKMOVPS   32(CX)(BX*4), Y9, Y9
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y2, Y2
+	VFMADD231PD  Y8, Y8, Y6
+	VADDPD       Y9, Y3, Y3
+	VFMADD231PD  Y9, Y9, Y7
+
+done1:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, sum+48(FP)
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDPD       X0, X4, X4
+	VMOVSD       X4, squares+56(FP)
+	VZEROUPPER
+	RET
+
+// func rmsRow256(y []float32, x []float32, gain []float32, r float32, unit float32)
+// Requires: AVX
+TEXT ·rmsRow256(SB), NOSPLIT, $0-80
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         y_len+8(FP), BX
+	VBROADCASTSS r+72(FP), Y0
+	VBROADCASTSS unit+76(FP), Y1
+	XORQ         SI, SI
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS (DX)(SI*4), Y3
+	VADDPS  Y1, Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS 32(DX)(SI*4), Y3
+	VADDPS  Y1, Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ       BX, DI
+	SUBQ       SI, DI
+	JZ         done1
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DI
+	VMOVUPS    128(BX)(DI*4), Y2
+	VMOVUPS    160(BX)(DI*4), Y3
+	VMASKMOVPS (CX)(SI*4), Y2, Y4
+	VMULPS     Y0, Y4, Y4
+	VMASKMOVPS (DX)(SI*4), Y2, Y5
+	VADDPS     Y1, Y5, Y5
+	VMULPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y2, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y3, Y2
+	VMULPS     Y0, Y2, Y0
+	VMASKMOVPS 32(DX)(SI*4), Y3, Y2
+	VADDPS     Y1, Y2, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y3, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsAddRow256(y []float32, z []float32, x []float32, past []float32, gain []float32, r float32, unit float32)
+// Requires: AVX
+TEXT ·rmsAddRow256(SB), NOSPLIT, $0-128
+	MOVQ         y_base+0(FP), AX
+	MOVQ         z_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         y_len+8(FP), DI
+	VBROADCASTSS r+120(FP), Y0
+	VBROADCASTSS unit+124(FP), Y1
+	XORQ         R8, R8
+
+loop1:
+	LEAQ    16(R8), R9
+	CMPQ    R9, DI
+	JG      rest1
+	VMOVUPS (DX)(R8*4), Y2
+	VMOVUPS (BX)(R8*4), Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (CX)(R8*4)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS (SI)(R8*4), Y3
+	VADDPS  Y1, Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)(R8*4)
+	VMOVUPS 32(DX)(R8*4), Y2
+	VMOVUPS 32(BX)(R8*4), Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(CX)(R8*4)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS 32(SI)(R8*4), Y3
+	VADDPS  Y1, Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)(R8*4)
+	MOVQ    R9, R8
+	JMP     loop1
+
+rest1:
+	MOVQ       DI, R9
+	SUBQ       R8, R9
+	JZ         done1
+	LEAQ       masks<>+0(SB), DI
+	NEGQ       R9
+	VMOVUPS    128(DI)(R9*4), Y2
+	VMOVUPS    160(DI)(R9*4), Y3
+	VMASKMOVPS (DX)(R8*4), Y2, Y4
+	VMASKMOVPS (BX)(R8*4), Y2, Y5
+	VADDPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y2, (CX)(R8*4)
+	VMULPS     Y0, Y4, Y4
+	VMASKMOVPS (SI)(R8*4), Y2, Y5
+	VADDPS     Y1, Y5, Y5
+	VMULPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y2, (AX)(R8*4)
+	VMASKMOVPS 32(DX)(R8*4), Y3, Y2
+	VMASKMOVPS 32(BX)(R8*4), Y3, Y4
+	VADDPS     Y4, Y2, Y2
+	VMASKMOVPS Y2, Y3, 32(CX)(R8*4)
+	VMULPS     Y0, Y2, Y0
+	VMASKMOVPS 32(SI)(R8*4), Y3, Y2
+	VADDPS     Y1, Y2, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y3, 32(AX)(R8*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsGradRow256(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
+// Requires: AVX, FMA3
+TEXT ·rmsGradRow256(SB), NOSPLIT, $0-132
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         gain_base+72(FP), BX
+	MOVQ         dy_base+96(FP), SI
+	MOVQ         dx_len+8(FP), DI
+	VBROADCASTSS r+120(FP), Y0
+	VBROADCASTSS unit+124(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	XORQ         R8, R8
+
+loop1:
+	LEAQ        16(R8), R9
+	CMPQ        R9, DI
+	JG          rest1
+	VMOVUPS     (DX)(R8*4), Y4
+	VMOVUPS     (SI)(R8*4), Y5
+	VMOVUPS     (CX)(R8*4), Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD231PS Y5, Y7, Y6
+	VMOVUPS     Y6, (CX)(R8*4)
+	VMOVUPS     (BX)(R8*4), Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y5, Y6, Y5
+	VMOVUPS     Y5, (AX)(R8*4)
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     32(DX)(R8*4), Y4
+	VMOVUPS     32(SI)(R8*4), Y5
+	VMOVUPS     32(CX)(R8*4), Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD231PS Y5, Y7, Y6
+	VMOVUPS     Y6, 32(CX)(R8*4)
+	VMOVUPS     32(BX)(R8*4), Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y5, Y6, Y5
+	VMOVUPS     Y5, 32(AX)(R8*4)
+	VFMADD231PS Y4, Y5, Y3
+	MOVQ        R9, R8
+	JMP         loop1
+
+rest1:
+	MOVQ        DI, R9
+	SUBQ        R8, R9
+	JZ          done1
+	LEAQ        masks<>+0(SB), DI
+	NEGQ        R9
+	VMOVUPS     128(DI)(R9*4), Y4
+	VMOVUPS     160(DI)(R9*4), Y5
+	VMASKMOVPS  (DX)(R8*4), Y4, Y6
+	VMASKMOVPS  (SI)(R8*4), Y4, Y7
+	VMASKMOVPS  (CX)(R8*4), Y4, Y8
+	VMULPS      Y0, Y6, Y9
+	VFMADD231PS Y7, Y9, Y8
+	VMASKMOVPS  Y8, Y4, (CX)(R8*4)
+	VMASKMOVPS  (BX)(R8*4), Y4, Y8
+	VADDPS      Y1, Y8, Y8
+	VMULPS      Y7, Y8, Y7
+	VMASKMOVPS  Y7, Y4, (AX)(R8*4)
+	VFMADD231PS Y6, Y7, Y2
+	VMASKMOVPS  32(DX)(R8*4), Y5, Y4
+	VMASKMOVPS  32(SI)(R8*4), Y5, Y6
+	VMASKMOVPS  32(CX)(R8*4), Y5, Y7
+	VMULPS      Y0, Y4, Y0
+	VFMADD231PS Y6, Y0, Y7
+	VMASKMOVPS  Y7, Y5, 32(CX)(R8*4)
+	VMASKMOVPS  32(BX)(R8*4), Y5, Y0
+	VADDPS      Y1, Y0, Y0
+	VMULPS      Y6, Y0, Y0
+	VMASKMOVPS  Y0, Y5, 32(AX)(R8*4)
+	VFMADD231PS Y4, Y0, Y3
+
+done1:
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPS    $0x4e, X2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPS    $0xb1, X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, ret+128(FP)
+	VZEROUPPER
+	RET
+
+// func rmsGradEnd256(dx []float32, h []float32, x []float32, r float32, m float32)
+// Requires: AVX, FMA3
+TEXT ·rmsGradEnd256(SB), NOSPLIT, $0-80
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS r+72(FP), Y0
+	VBROADCASTSS m+76(FP), Y1
+	XORQ         SI, SI
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Y2
+	VMOVUPS      (DX)(SI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      Y2, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y2
+	VMOVUPS      32(DX)(SI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	LEAQ         masks<>+0(SB), BX
+	NEGQ         DI
+	VMOVUPS      128(BX)(DI*4), Y2
+	VMOVUPS      160(BX)(DI*4), Y3
+	VMASKMOVPS   (CX)(SI*4), Y2, Y4
+	VMASKMOVPS   (DX)(SI*4), Y2, Y5
+	VFNMADD231PS Y5, Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (AX)(SI*4)
+	VMASKMOVPS   32(CX)(SI*4), Y3, Y2
+	VMASKMOVPS   32(DX)(SI*4), Y3, Y4
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y3, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsGradAdd256(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+// Requires: AVX, FMA3
+TEXT ·rmsGradAdd256(SB), NOSPLIT, $0-104
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS r+96(FP), Y0
+	VBROADCASTSS m+100(FP), Y1
+	XORQ         DI, DI
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Y2
+	VMOVUPS      (DX)(DI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      (BX)(DI*4), Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      Y2, (AX)(DI*4)
+	VMOVUPS      32(CX)(DI*4), Y2
+	VMOVUPS      32(DX)(DI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      32(BX)(DI*4), Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      Y2, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	LEAQ         masks<>+0(SB), SI
+	NEGQ         R8
+	VMOVUPS      128(SI)(R8*4), Y2
+	VMOVUPS      160(SI)(R8*4), Y3
+	VMASKMOVPS   (CX)(DI*4), Y2, Y4
+	VMASKMOVPS   (DX)(DI*4), Y2, Y5
+	VFNMADD231PS Y5, Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMASKMOVPS   (BX)(DI*4), Y2, Y5
+	VADDPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (AX)(DI*4)
+	VMASKMOVPS   32(CX)(DI*4), Y3, Y2
+	VMASKMOVPS   32(DX)(DI*4), Y3, Y4
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       Y0, Y2, Y0
+	VMASKMOVPS   32(BX)(DI*4), Y3, Y1
+	VADDPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y3, 32(AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerRow256(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+// Requires: AVX, FMA3
+TEXT ·layerRow256(SB), NOSPLIT, $0-108
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         bias_base+72(FP), BX
+	MOVQ         y_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Y0
+	VBROADCASTSS r+100(FP), Y1
+	VBROADCASTSS unit+104(FP), Y2
+	XORQ         DI, DI
+
+loop1:
+	LEAQ        16(DI), R8
+	CMPQ        R8, SI
+	JG          rest1
+	VMOVUPS     (CX)(DI*4), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     (DX)(DI*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     (BX)(DI*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, (AX)(DI*4)
+	VMOVUPS     32(CX)(DI*4), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     32(DX)(DI*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     32(BX)(DI*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, 32(AX)(DI*4)
+	MOVQ        R8, DI
+	JMP         loop1
+
+rest1:
+	MOVQ        SI, R8
+	SUBQ        DI, R8
+	JZ          done1
+	LEAQ        masks<>+0(SB), SI
+	NEGQ        R8
+	VMOVUPS     128(SI)(R8*4), Y3
+	VMOVUPS     160(SI)(R8*4), Y4
+	VMASKMOVPS  (CX)(DI*4), Y3, Y5
+	VSUBPS      Y0, Y5, Y5
+	VMULPS      Y1, Y5, Y5
+	VMASKMOVPS  (DX)(DI*4), Y3, Y6
+	VADDPS      Y2, Y6, Y6
+	VMASKMOVPS  (BX)(DI*4), Y3, Y7
+	VFMADD213PS Y7, Y6, Y5
+	VMASKMOVPS  Y5, Y3, (AX)(DI*4)
+	VMASKMOVPS  32(CX)(DI*4), Y4, Y3
+	VSUBPS      Y0, Y3, Y0
+	VMULPS      Y1, Y0, Y0
+	VMASKMOVPS  32(DX)(DI*4), Y4, Y1
+	VADDPS      Y2, Y1, Y1
+	VMASKMOVPS  32(BX)(DI*4), Y4, Y2
+	VFMADD213PS Y2, Y1, Y0
+	VMASKMOVPS  Y0, Y4, 32(AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerAddRow256(y []float32, z []float32, x []float32, past []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+// Requires: AVX, FMA3
+TEXT ·layerAddRow256(SB), NOSPLIT, $0-156
+	MOVQ         y_base+0(FP), AX
+	MOVQ         z_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         bias_base+120(FP), DI
+	MOVQ         y_len+8(FP), R8
+	VBROADCASTSS mean+144(FP), Y0
+	VBROADCASTSS r+148(FP), Y1
+	VBROADCASTSS unit+152(FP), Y2
+	XORQ         R9, R9
+
+loop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	VMOVUPS     (DX)(R9*4), Y3
+	VMOVUPS     (BX)(R9*4), Y4
+	VADDPS      Y4, Y3, Y3
+	VMOVUPS     Y3, (CX)(R9*4)
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     (SI)(R9*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     (DI)(R9*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, (AX)(R9*4)
+	VMOVUPS     32(DX)(R9*4), Y3
+	VMOVUPS     32(BX)(R9*4), Y4
+	VADDPS      Y4, Y3, Y3
+	VMOVUPS     Y3, 32(CX)(R9*4)
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     32(SI)(R9*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     32(DI)(R9*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, 32(AX)(R9*4)
+	MOVQ        R10, R9
+	JMP         loop1
+
+rest1:
+	MOVQ        R8, R10
+	SUBQ        R9, R10
+	JZ          done1
+	LEAQ        masks<>+0(SB), R8
+	NEGQ        R10
+	VMOVUPS     128(R8)(R10*4), Y3
+	VMOVUPS     160(R8)(R10*4), Y4
+	VMASKMOVPS  (DX)(R9*4), Y3, Y5
+	VMASKMOVPS  (BX)(R9*4), Y3, Y6
+	VADDPS      Y6, Y5, Y5
+	VMASKMOVPS  Y5, Y3, (CX)(R9*4)
+	VSUBPS      Y0, Y5, Y5
+	VMULPS      Y1, Y5, Y5
+	VMASKMOVPS  (SI)(R9*4), Y3, Y6
+	VADDPS      Y2, Y6, Y6
+	VMASKMOVPS  (DI)(R9*4), Y3, Y7
+	VFMADD213PS Y7, Y6, Y5
+	VMASKMOVPS  Y5, Y3, (AX)(R9*4)
+	VMASKMOVPS  32(DX)(R9*4), Y4, Y3
+	VMASKMOVPS  32(BX)(R9*4), Y4, Y5
+	VADDPS      Y5, Y3, Y3
+	VMASKMOVPS  Y3, Y4, 32(CX)(R9*4)
+	VSUBPS      Y0, Y3, Y0
+	VMULPS      Y1, Y0, Y0
+	VMASKMOVPS  32(SI)(R9*4), Y4, Y1
+	VADDPS      Y2, Y1, Y1
+	VMASKMOVPS  32(DI)(R9*4), Y4, Y2
+	VFMADD213PS Y2, Y1, Y0
+	VMASKMOVPS  Y0, Y4, 32(AX)(R9*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradRow256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
+// Requires: AVX, FMA3
+TEXT ·layerGradRow256(SB), NOSPLIT, $0-168
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         dbias_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         dy_base+120(FP), DI
+	MOVQ         dx_len+8(FP), R8
+	VBROADCASTSS mean+144(FP), Y0
+	VBROADCASTSS r+148(FP), Y1
+	VBROADCASTSS unit+152(FP), Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	XORQ         R9, R9
+
+loop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	VMOVUPS     (DI)(R9*4), Y7
+	VMOVUPS     (BX)(R9*4), Y8
+	VSUBPS      Y0, Y8, Y8
+	VMULPS      Y1, Y8, Y8
+	VMOVUPS     (CX)(R9*4), Y9
+	VFMADD231PS Y7, Y8, Y9
+	VMOVUPS     Y9, (CX)(R9*4)
+	VMOVUPS     (DX)(R9*4), Y9
+	VADDPS      Y7, Y9, Y9
+	VMOVUPS     Y9, (DX)(R9*4)
+	VMOVUPS     (SI)(R9*4), Y9
+	VADDPS      Y2, Y9, Y9
+	VMULPS      Y7, Y9, Y7
+	VMOVUPS     Y7, (AX)(R9*4)
+	VADDPS      Y7, Y3, Y3
+	VFMADD231PS Y8, Y7, Y5
+	VMOVUPS     32(DI)(R9*4), Y7
+	VMOVUPS     32(BX)(R9*4), Y8
+	VSUBPS      Y0, Y8, Y8
+	VMULPS      Y1, Y8, Y8
+	VMOVUPS     32(CX)(R9*4), Y9
+	VFMADD231PS Y7, Y8, Y9
+	VMOVUPS     Y9, 32(CX)(R9*4)
+	VMOVUPS     32(DX)(R9*4), Y9
+	VADDPS      Y7, Y9, Y9
+	VMOVUPS     Y9, 32(DX)(R9*4)
+	VMOVUPS     32(SI)(R9*4), Y9
+	VADDPS      Y2, Y9, Y9
+	VMULPS      Y7, Y9, Y7
+	VMOVUPS     Y7, 32(AX)(R9*4)
+	VADDPS      Y7, Y4, Y4
+	VFMADD231PS Y8, Y7, Y6
+	MOVQ        R10, R9
+	JMP         loop1
+
+rest1:
+	MOVQ        R8, R10
+	SUBQ        R9, R10
+	JZ          done1
+	LEAQ        masks<>+0(SB), R8
+	NEGQ        R10
+	VMOVUPS     128(R8)(R10*4), Y7
+	VMOVUPS     160(R8)(R10*4), Y8
+	VMASKMOVPS  (DI)(R9*4), Y7, Y9
+	VMASKMOVPS  (BX)(R9*4), Y7, Y10
+	VSUBPS      Y0, Y10, Y10
+	VMULPS      Y1, Y10, Y10
+	VMASKMOVPS  (CX)(R9*4), Y7, Y11
+	VFMADD231PS Y9, Y10, Y11
+	VMASKMOVPS  Y11, Y7, (CX)(R9*4)
+	VMASKMOVPS  (DX)(R9*4), Y7, Y11
+	VADDPS      Y9, Y11, Y11
+	VMASKMOVPS  Y11, Y7, (DX)(R9*4)
+	VMASKMOVPS  (SI)(R9*4), Y7, Y11
+	VADDPS      Y2, Y11, Y11
+	VMULPS      Y9, Y11, Y9
+	VMASKMOVPS  Y9, Y7, (AX)(R9*4)
+	VANDPS      Y7, Y9, Y11
+	VADDPS      Y11, Y3, Y3
+	VANDPS      Y7, Y9, Y7
+	VFMADD231PS Y10, Y7, Y5
+	VMASKMOVPS  32(DI)(R9*4), Y8, Y7
+	VMASKMOVPS  32(BX)(R9*4), Y8, Y9
+	VSUBPS      Y0, Y9, Y0
+	VMULPS      Y1, Y0, Y0
+	VMASKMOVPS  32(CX)(R9*4), Y8, Y1
+	VFMADD231PS Y7, Y0, Y1
+	VMASKMOVPS  Y1, Y8, 32(CX)(R9*4)
+	VMASKMOVPS  32(DX)(R9*4), Y8, Y1
+	VADDPS      Y7, Y1, Y1
+	VMASKMOVPS  Y1, Y8, 32(DX)(R9*4)
+	VMASKMOVPS  32(SI)(R9*4), Y8, Y1
+	VADDPS      Y2, Y1, Y1
+	VMULPS      Y7, Y1, Y1
+	VMASKMOVPS  Y1, Y8, 32(AX)(R9*4)
+	VANDPS      Y8, Y1, Y2
+	VADDPS      Y2, Y4, Y4
+	VANDPS      Y8, Y1, Y1
+	VFMADD231PS Y0, Y1, Y6
+
+done1:
+	VADDPS       Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X0, X3, X3
+	VPERMILPS    $0x4e, X3, X0
+	VADDPS       X0, X3, X3
+	VPERMILPS    $0xb1, X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSS       X3, sum+160(FP)
+	VADDPS       Y6, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X0
+	VADDPS       X0, X5, X5
+	VPERMILPS    $0x4e, X5, X0
+	VADDPS       X0, X5, X5
+	VPERMILPS    $0xb1, X5, X0
+	VADDPS       X0, X5, X5
+	VMOVSS       X5, sumH+164(FP)
+	VZEROUPPER
+	RET
+
+// func layerGradEnd256(dx []float32, v []float32, x []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, FMA3
+TEXT ·layerGradEnd256(SB), NOSPLIT, $0-88
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS mean+72(FP), Y0
+	VBROADCASTSS r+76(FP), Y1
+	VBROADCASTSS m+80(FP), Y2
+	VBROADCASTSS mh+84(FP), Y3
+	XORQ         SI, SI
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (DX)(SI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (CX)(SI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      Y4, (AX)(SI*4)
+	VMOVUPS      32(DX)(SI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      32(CX)(SI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      Y4, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	LEAQ         masks<>+0(SB), BX
+	NEGQ         DI
+	VMOVUPS      128(BX)(DI*4), Y4
+	VMOVUPS      160(BX)(DI*4), Y5
+	VMASKMOVPS   (DX)(SI*4), Y4, Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VMASKMOVPS   (CX)(SI*4), Y4, Y7
+	VSUBPS       Y2, Y7, Y7
+	VFNMADD231PS Y6, Y3, Y7
+	VMULPS       Y1, Y7, Y6
+	VMASKMOVPS   Y6, Y4, (AX)(SI*4)
+	VMASKMOVPS   32(DX)(SI*4), Y5, Y4
+	VSUBPS       Y0, Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   32(CX)(SI*4), Y5, Y4
+	VSUBPS       Y2, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
+	VMULPS       Y1, Y2, Y0
+	VMASKMOVPS   Y0, Y5, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradAdd256(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, FMA3
+TEXT ·layerGradAdd256(SB), NOSPLIT, $0-112
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Y0
+	VBROADCASTSS r+100(FP), Y1
+	VBROADCASTSS m+104(FP), Y2
+	VBROADCASTSS mh+108(FP), Y3
+	XORQ         DI, DI
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (DX)(DI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (CX)(DI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      (BX)(DI*4), Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y4, (AX)(DI*4)
+	VMOVUPS      32(DX)(DI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      32(CX)(DI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      32(BX)(DI*4), Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y4, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	LEAQ         masks<>+0(SB), SI
+	NEGQ         R8
+	VMOVUPS      128(SI)(R8*4), Y4
+	VMOVUPS      160(SI)(R8*4), Y5
+	VMASKMOVPS   (DX)(DI*4), Y4, Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VMASKMOVPS   (CX)(DI*4), Y4, Y7
+	VSUBPS       Y2, Y7, Y7
+	VFNMADD231PS Y6, Y3, Y7
+	VMULPS       Y1, Y7, Y6
+	VMASKMOVPS   (BX)(DI*4), Y4, Y7
+	VADDPS       Y7, Y6, Y6
+	VMASKMOVPS   Y6, Y4, (AX)(DI*4)
+	VMASKMOVPS   32(DX)(DI*4), Y5, Y4
+	VSUBPS       Y0, Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   32(CX)(DI*4), Y5, Y4
+	VSUBPS       Y2, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
+	VMULPS       Y1, Y2, Y0
+	VMASKMOVPS   32(BX)(DI*4), Y5, Y1
+	VADDPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y5, 32(AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func add256(z []float32, x []float32, y []float32)
+// Requires: AVX
+TEXT ·add256(SB), NOSPLIT, $0-72
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_base+48(FP), DX
+	MOVQ z_len+8(FP), BX
+	XORQ SI, SI
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Y0
+	VMOVUPS (DX)(SI*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y0
+	VMOVUPS 32(DX)(SI*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ       BX, DI
+	SUBQ       SI, DI
+	JZ         done1
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DI
+	VMOVUPS    128(BX)(DI*4), Y0
+	VMOVUPS    160(BX)(DI*4), Y1
+	VMASKMOVPS (CX)(SI*4), Y0, Y2
+	VMASKMOVPS (DX)(SI*4), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y1, Y0
+	VMASKMOVPS 32(DX)(SI*4), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func move256(y []float32, x []float32)
+// Requires: AVX
+TEXT ·move256(SB), NOSPLIT, $0-48
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Y0
+	VMOVUPS Y0, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y0
+	VMOVUPS Y0, 32(AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ       DX, SI
+	SUBQ       BX, SI
+	JZ         done1
+	LEAQ       masks<>+0(SB), DX
+	NEGQ       SI
+	VMOVUPS    128(DX)(SI*4), Y0
+	VMOVUPS    160(DX)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addTo256(sum []float32, x []float32)
+// Requires: AVX
+TEXT ·addTo256(SB), NOSPLIT, $0-48
+	MOVQ sum_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ sum_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (AX)(BX*4), Y0
+	VMOVUPS (CX)(BX*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(BX*4)
+	VMOVUPS 32(AX)(BX*4), Y0
+	VMOVUPS 32(CX)(BX*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ       DX, SI
+	SUBQ       BX, SI
+	JZ         done1
+	LEAQ       masks<>+0(SB), DX
+	NEGQ       SI
+	VMOVUPS    128(DX)(SI*4), Y0
+	VMOVUPS    160(DX)(SI*4), Y1
+	VMASKMOVPS (AX)(BX*4), Y0, Y2
+	VMASKMOVPS (CX)(BX*4), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(AX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addRow256(y []float32, x []float32, row []float32)
+// Requires: AVX
+TEXT ·addRow256(SB), NOSPLIT, $0-72
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ row_base+48(FP), DX
+	MOVQ y_len+8(FP), BX
+	XORQ SI, SI
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Y0
+	VMOVUPS (DX)(SI*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y0
+	VMOVUPS 32(DX)(SI*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ       BX, DI
+	SUBQ       SI, DI
+	JZ         done1
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DI
+	VMOVUPS    128(BX)(DI*4), Y0
+	VMOVUPS    160(BX)(DI*4), Y1
+	VMASKMOVPS (CX)(SI*4), Y0, Y2
+	VMASKMOVPS (DX)(SI*4), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y1, Y0
+	VMASKMOVPS 32(DX)(SI*4), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func multiply256(y []float32, x []float32, factor float32)
+// Requires: AVX
+TEXT ·multiply256(SB), NOSPLIT, $0-52
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	VBROADCASTSS factor+48(FP), Y0
+	XORQ         BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ       DX, SI
+	SUBQ       BX, SI
+	JZ         done1
+	LEAQ       masks<>+0(SB), DX
+	NEGQ       SI
+	VMOVUPS    128(DX)(SI*4), Y1
+	VMOVUPS    160(DX)(SI*4), Y2
+	VMASKMOVPS (CX)(BX*4), Y1, Y3
+	VMULPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y2, Y1
+	VMULPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func fill256(y []float32, value float32)
+// Requires: AVX
+TEXT ·fill256(SB), NOSPLIT, $0-28
+	MOVQ         y_base+0(FP), AX
+	MOVQ         y_len+8(FP), CX
+	VBROADCASTSS value+24(FP), Y0
+	XORQ         DX, DX
+
+loop1:
+	LEAQ    16(DX), BX
+	CMPQ    BX, CX
+	JG      rest1
+	VMOVUPS Y0, (AX)(DX*4)
+	VMOVUPS Y0, 32(AX)(DX*4)
+	MOVQ    BX, DX
+	JMP     loop1
+
+rest1:
+	MOVQ       CX, BX
+	SUBQ       DX, BX
+	JZ         done1
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       BX
+	VMOVUPS    128(CX)(BX*4), Y1
+	VMOVUPS    160(CX)(BX*4), Y2
+	VMASKMOVPS Y0, Y1, (AX)(DX*4)
+	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+// Requires: AVX, FMA3
+TEXT ·adamw256(SB), NOSPLIT, $0-204
+	MOVQ         newP_base+0(FP), AX
+	MOVQ         newM_base+24(FP), CX
+	MOVQ         newV_base+48(FP), DX
+	MOVQ         p_base+72(FP), BX
+	MOVQ         m_base+96(FP), SI
+	MOVQ         v_base+120(FP), DI
+	MOVQ         g_base+144(FP), R8
+	MOVQ         newP_len+8(FP), R9
+	VBROADCASTSS beta1+168(FP), Y0
+	VBROADCASTSS rest1+172(FP), Y1
+	VBROADCASTSS beta2+176(FP), Y2
+	VBROADCASTSS rest2+180(FP), Y3
+	VBROADCASTSS clip+184(FP), Y4
+	VBROADCASTSS keep+188(FP), Y5
+	VBROADCASTSS step+192(FP), Y6
+	VBROADCASTSS root+196(FP), Y7
+	VBROADCASTSS eps+200(FP), Y8
+	XORQ         R10, R10
+
+loop1:
+	LEAQ        16(R10), R11
+	CMPQ        R11, R9
+	JG          rest1
+	VMOVUPS     (R8)(R10*4), Y9
+	VMULPS      Y4, Y9, Y9
+	VMOVUPS     (SI)(R10*4), Y10
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y1, Y9, Y10
+	VMOVUPS     Y10, (CX)(R10*4)
+	VMULPS      Y9, Y9, Y9
+	VMOVUPS     (DI)(R10*4), Y11
+	VMULPS      Y2, Y11, Y11
+	VFMADD231PS Y3, Y9, Y11
+	VMOVUPS     Y11, (DX)(R10*4)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y8, Y7, Y11
+	VMULPS      Y6, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMOVUPS     (BX)(R10*4), Y9
+	VFMSUB213PS Y10, Y5, Y9
+	VMOVUPS     Y9, (AX)(R10*4)
+	VMOVUPS     32(R8)(R10*4), Y9
+	VMULPS      Y4, Y9, Y9
+	VMOVUPS     32(SI)(R10*4), Y10
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y1, Y9, Y10
+	VMOVUPS     Y10, 32(CX)(R10*4)
+	VMULPS      Y9, Y9, Y9
+	VMOVUPS     32(DI)(R10*4), Y11
+	VMULPS      Y2, Y11, Y11
+	VFMADD231PS Y3, Y9, Y11
+	VMOVUPS     Y11, 32(DX)(R10*4)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y8, Y7, Y11
+	VMULPS      Y6, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMOVUPS     32(BX)(R10*4), Y9
+	VFMSUB213PS Y10, Y5, Y9
+	VMOVUPS     Y9, 32(AX)(R10*4)
+	MOVQ        R11, R10
+	JMP         loop1
+
+rest1:
+	MOVQ        R9, R11
+	SUBQ        R10, R11
+	JZ          done1
+	LEAQ        masks<>+0(SB), R9
+	NEGQ        R11
+	VMOVUPS     128(R9)(R11*4), Y9
+	VMOVUPS     160(R9)(R11*4), Y10
+	VMASKMOVPS  (R8)(R10*4), Y9, Y11
+	VMULPS      Y4, Y11, Y11
+	VMASKMOVPS  (SI)(R10*4), Y9, Y12
+	VMULPS      Y0, Y12, Y12
+	VFMADD231PS Y1, Y11, Y12
+	VMASKMOVPS  Y12, Y9, (CX)(R10*4)
+	VMULPS      Y11, Y11, Y11
+	VMASKMOVPS  (DI)(R10*4), Y9, Y13
+	VMULPS      Y2, Y13, Y13
+	VFMADD231PS Y3, Y11, Y13
+	VMASKMOVPS  Y13, Y9, (DX)(R10*4)
+	VSQRTPS     Y13, Y13
+	VFMADD213PS Y8, Y7, Y13
+	VMULPS      Y6, Y12, Y12
+	VDIVPS      Y13, Y12, Y12
+	VMASKMOVPS  (BX)(R10*4), Y9, Y11
+	VFMSUB213PS Y12, Y5, Y11
+	VMASKMOVPS  Y11, Y9, (AX)(R10*4)
+	VMASKMOVPS  32(R8)(R10*4), Y10, Y9
+	VMULPS      Y4, Y9, Y4
+	VMASKMOVPS  32(SI)(R10*4), Y10, Y9
+	VMULPS      Y0, Y9, Y0
+	VFMADD231PS Y1, Y4, Y0
+	VMASKMOVPS  Y0, Y10, 32(CX)(R10*4)
+	VMULPS      Y4, Y4, Y4
+	VMASKMOVPS  32(DI)(R10*4), Y10, Y1
+	VMULPS      Y2, Y1, Y1
+	VFMADD231PS Y3, Y4, Y1
+	VMASKMOVPS  Y1, Y10, 32(DX)(R10*4)
+	VSQRTPS     Y1, Y1
+	VFMADD213PS Y8, Y7, Y1
+	VMULPS      Y6, Y0, Y0
+	VDIVPS      Y1, Y0, Y0
+	VMASKMOVPS  32(BX)(R10*4), Y10, Y1
+	VFMSUB213PS Y0, Y5, Y1
+	VMASKMOVPS  Y1, Y10, 32(AX)(R10*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rotate256(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
+// Requires: AVX, FMA3
+TEXT ·rotate256(SB), NOSPLIT, $0-100
+	MOVQ         cosine_base+0(FP), AX
+	MOVQ         sine_base+24(FP), CX
+	MOVQ         y_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         cosine_len+8(FP), SI
+	LEAQ         (DX)(SI*4), DI
+	LEAQ         (BX)(SI*4), R8
+	VBROADCASTSS sign+96(FP), Y0
+	MOVQ         y_len+56(FP), R9
+	MOVQ         SI, R10
+	SHLQ         $0x01, R10
+	SUBQ         R10, R9
+	JL           end
+	SHLQ         $0x02, R10
+
+head:
+	XORQ R11, R11
+
+loop1:
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
+	JG           rest1
+	VMOVUPS      (AX)(R11*4), Y1
+	VMOVUPS      (CX)(R11*4), Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      (BX)(R11*4), Y3
+	VMOVUPS      (R8)(R11*4), Y4
+	VMULPS       Y1, Y3, Y5
+	VMULPS       Y1, Y4, Y1
+	VFNMADD231PS Y2, Y4, Y5
+	VFMADD231PS  Y2, Y3, Y1
+	VMOVUPS      Y5, (DX)(R11*4)
+	VMOVUPS      Y1, (DI)(R11*4)
+	VMOVUPS      32(AX)(R11*4), Y1
+	VMOVUPS      32(CX)(R11*4), Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      32(BX)(R11*4), Y3
+	VMOVUPS      32(R8)(R11*4), Y4
+	VMULPS       Y1, Y3, Y5
+	VMULPS       Y1, Y4, Y1
+	VFNMADD231PS Y2, Y4, Y5
+	VFMADD231PS  Y2, Y3, Y1
+	VMOVUPS      Y5, 32(DX)(R11*4)
+	VMOVUPS      Y1, 32(DI)(R11*4)
+	MOVQ         R12, R11
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R12
+	SUBQ         R11, R12
+	JZ           done1
+	LEAQ         masks<>+0(SB), R13
+	NEGQ         R12
+	VMOVUPS      128(R13)(R12*4), Y1
+	VMOVUPS      160(R13)(R12*4), Y2
+	VMASKMOVPS   (AX)(R11*4), Y1, Y3
+	VMASKMOVPS   (CX)(R11*4), Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMASKMOVPS   (BX)(R11*4), Y1, Y5
+	VMASKMOVPS   (R8)(R11*4), Y1, Y6
+	VMULPS       Y3, Y5, Y7
+	VMULPS       Y3, Y6, Y3
+	VFNMADD231PS Y4, Y6, Y7
+	VFMADD231PS  Y4, Y5, Y3
+	VMASKMOVPS   Y7, Y1, (DX)(R11*4)
+	VMASKMOVPS   Y3, Y1, (DI)(R11*4)
+	VMASKMOVPS   32(AX)(R11*4), Y2, Y1
+	VMASKMOVPS   32(CX)(R11*4), Y2, Y3
+	VMULPS       Y0, Y3, Y3
+	VMASKMOVPS   32(BX)(R11*4), Y2, Y4
+	VMASKMOVPS   32(R8)(R11*4), Y2, Y5
+	VMULPS       Y1, Y4, Y6
+	VMULPS       Y1, Y5, Y1
+	VFNMADD231PS Y3, Y5, Y6
+	VFMADD231PS  Y3, Y4, Y1
+	VMASKMOVPS   Y6, Y2, 32(DX)(R11*4)
+	VMASKMOVPS   Y1, Y2, 32(DI)(R11*4)
+
+done1:
+	ADDQ R10, DX
+	ADDQ R10, DI
+	ADDQ R10, BX
+	ADDQ R10, R8
+	MOVQ R10, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R9
+	JGE  head
+
+end:
+	VZEROUPPER
+	RET
+
+// func dropout256(y []float32, x []float32, block uint32, draw *uint32)
+// Requires: AVX, AVX2
+TEXT ·dropout256(SB), NOSPLIT, $0-64
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         draw+56(FP), BX
+	VBROADCASTSS block+48(FP), Y0
+	VPADDD       blocks4<>+0(SB), Y0, Y0
+	VMOVUPS      wordd2511f53<>+0(SB), Y1
+	VMOVUPS      wordcd9e8d57<>+0(SB), Y2
+	VBROADCASTSS 100(BX), Y3
+	VPBROADCASTD 96(BX), Y4
+	XORQ         SI, SI
+
+loop:
+	CMPQ         SI, DX
+	JGE          done
+	VMOVDQU      Y0, Y5
+	VPBROADCASTD 84(BX), Y6
+	VPBROADCASTD 88(BX), Y7
+	VPBROADCASTD 92(BX), Y8
+	VPMULUDQ     Y1, Y5, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD (BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 4(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 12(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 16(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 20(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 24(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 28(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 32(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 36(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 40(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 44(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 48(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 52(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 56(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 60(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 64(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 68(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 72(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 76(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPSLLQ       $0x20, Y6, Y5
+	VPBLENDD     $0x55, Y9, Y5, Y5
+	VPSLLQ       $0x20, Y8, Y6
+	VPBLENDD     $0x55, Y7, Y6, Y6
+	VPUNPCKLQDQ  Y6, Y5, Y7
+	VPUNPCKHQDQ  Y6, Y5, Y5
+	VPSRLD       $0x08, Y7, Y7
+	VPCMPGTD     Y4, Y7, Y7
+	VMULPS       (CX)(SI*4), Y3, Y6
+	VANDPS       Y7, Y6, Y6
+	VMOVUPS      Y6, (AX)(SI*4)
+	VPSRLD       $0x08, Y5, Y5
+	VPCMPGTD     Y4, Y5, Y5
+	VMULPS       32(CX)(SI*4), Y3, Y6
+	VANDPS       Y5, Y6, Y6
+	VMOVUPS      Y6, 32(AX)(SI*4)
+	VPADDD       word00000004<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, Y5
+	VPBROADCASTD 84(BX), Y6
+	VPBROADCASTD 88(BX), Y7
+	VPBROADCASTD 92(BX), Y8
+	VPMULUDQ     Y1, Y5, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD (BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 4(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 12(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 16(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 20(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 24(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 28(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 32(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 36(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 40(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 44(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 48(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 52(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 56(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 60(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 64(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 68(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 72(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 76(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPSLLQ       $0x20, Y6, Y5
+	VPBLENDD     $0x55, Y9, Y5, Y5
+	VPSLLQ       $0x20, Y8, Y6
+	VPBLENDD     $0x55, Y7, Y6, Y6
+	VPUNPCKLQDQ  Y6, Y5, Y7
+	VPUNPCKHQDQ  Y6, Y5, Y5
+	VPSRLD       $0x08, Y7, Y7
+	VPCMPGTD     Y4, Y7, Y7
+	VMULPS       64(CX)(SI*4), Y3, Y6
+	VANDPS       Y7, Y6, Y6
+	VMOVUPS      Y6, 64(AX)(SI*4)
+	VPSRLD       $0x08, Y5, Y5
+	VPCMPGTD     Y4, Y5, Y5
+	VMULPS       96(CX)(SI*4), Y3, Y6
+	VANDPS       Y5, Y6, Y6
+	VMOVUPS      Y6, 96(AX)(SI*4)
+	VPADDD       word00000004<>+0(SB), Y0, Y0
+	ADDQ         $0x20, SI
+	JMP          loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA blocks4<>+0(SB)/8, $0x0000000000000000
+DATA blocks4<>+8(SB)/8, $0x0000000000000002
+DATA blocks4<>+16(SB)/8, $0x0000000000000001
+DATA blocks4<>+24(SB)/8, $0x0000000000000003
+GLOBL blocks4<>(SB), RODATA|NOPTR, $32
+
+DATA word00000004<>+0(SB)/4, $0x00000004
+DATA word00000004<>+4(SB)/4, $0x00000004
+DATA word00000004<>+8(SB)/4, $0x00000004
+DATA word00000004<>+12(SB)/4, $0x00000004
+DATA word00000004<>+16(SB)/4, $0x00000004
+DATA word00000004<>+20(SB)/4, $0x00000004
+DATA word00000004<>+24(SB)/4, $0x00000004
+DATA word00000004<>+28(SB)/4, $0x00000004
+DATA word00000004<>+32(SB)/4, $0x00000004
+DATA word00000004<>+36(SB)/4, $0x00000004
+DATA word00000004<>+40(SB)/4, $0x00000004
+DATA word00000004<>+44(SB)/4, $0x00000004
+DATA word00000004<>+48(SB)/4, $0x00000004
+DATA word00000004<>+52(SB)/4, $0x00000004
+DATA word00000004<>+56(SB)/4, $0x00000004
+DATA word00000004<>+60(SB)/4, $0x00000004
+GLOBL word00000004<>(SB), RODATA|NOPTR, $64
+
+// func geluFar256(y []float32, x []float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·geluFar256(SB), NOSPLIT, $0-48
+	MOVQ  y_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  y_len+8(FP), DX
+	XORQ  BX, BX
+	MOVQ  AX, SI
+	TESTQ $0x0000003f, SI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	PREFETCHT1   4096(CX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(BX*4)
+	MOVQ         SI, BX
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	VMOVUPS      (CX)(BX*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)(BX*4)
+	MOVQ         SI, BX
+	JMP          loop1
+
+rest1:
+	MOVQ         DX, SI
+	SUBQ         BX, SI
+	JZ           done1
+	LEAQ         masks<>+0(SB), DX
+	NEGQ         SI
+	VMOVUPS      128(DX)(SI*4), Y0
+	VMOVUPS      160(DX)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      wordbd922279<>+0(SB), Y4
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y4, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      wordc2adcccd<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      word4b400000<>+0(SB), Y5
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       word4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS word3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      word39d06967<>+0(SB), Y6
+	VFMADD213PS  word3b3743ce<>+0(SB), Y4, Y6
+	VFMADD213PS  word3c888908<>+0(SB), Y4, Y6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y4, Y6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS  word3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       word3f000000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y3, Y3
+	VANDPS       Y3, Y6, Y6
+	VADDPS       word3f800000<>+0(SB), Y6, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      wordbd922279<>+0(SB), Y3
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y3, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2adcccd<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      word4b400000<>+0(SB), Y4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       word4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS word3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      word39d06967<>+0(SB), Y5
+	VFMADD213PS  word3b3743ce<>+0(SB), Y3, Y5
+	VFMADD213PS  word3c888908<>+0(SB), Y3, Y5
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y3, Y5
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y3, Y5
+	VFMADD213PS  word3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       word3f000000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VADDPS       word3f800000<>+0(SB), Y5, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func geluGradFar256(dx []float32, x []float32, dy []float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·geluGradFar256(SB), NOSPLIT, $0-72
+	MOVQ  dx_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  dy_base+48(FP), DX
+	MOVQ  dx_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	PREFETCHT1   4096(CX)(SI*4)
+	VMOVUPS      (CX)(SI*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y0, Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VMOVUPS      word42c80000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y1
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMULPS       Y1, Y1, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y4
+	VFMADD213PS  word3fcc422a<>+0(SB), Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VFMADD231PS  Y2, Y0, Y3
+	PREFETCHT1   4096(DX)(SI*4)
+	VMOVUPS      (DX)(SI*4), Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVNTPS     Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y0, Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VMOVUPS      word42c80000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y1
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMULPS       Y1, Y1, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y4
+	VFMADD213PS  word3fcc422a<>+0(SB), Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VFMADD231PS  Y2, Y0, Y3
+	VMOVUPS      32(DX)(SI*4), Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVNTPS     Y0, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y0, Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VMOVUPS      word42c80000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y1
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMULPS       Y1, Y1, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y4
+	VFMADD213PS  word3fcc422a<>+0(SB), Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VFMADD231PS  Y2, Y0, Y3
+	VMOVUPS      (DX)(SI*4), Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVUPS      Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y0, Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VMOVUPS      word42c80000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y1
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMULPS       Y1, Y1, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y4
+	VFMADD213PS  word3fcc422a<>+0(SB), Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VFMADD231PS  Y2, Y0, Y3
+	VMOVUPS      32(DX)(SI*4), Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVUPS      Y0, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	LEAQ         masks<>+0(SB), BX
+	NEGQ         DI
+	VMOVUPS      128(BX)(DI*4), Y0
+	VMOVUPS      160(BX)(DI*4), Y1
+	VMASKMOVPS   (CX)(SI*4), Y0, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      wordbd922279<>+0(SB), Y4
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y4, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      wordc2adcccd<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      word4b400000<>+0(SB), Y5
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       word4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS word3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      word39d06967<>+0(SB), Y6
+	VFMADD213PS  word3b3743ce<>+0(SB), Y4, Y6
+	VFMADD213PS  word3c888908<>+0(SB), Y4, Y6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y4, Y6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS  word3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       word3f000000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y3, Y3
+	VANDPS       Y3, Y6, Y6
+	VMOVUPS      word3f800000<>+0(SB), Y3
+	VADDPS       word3f800000<>+0(SB), Y6, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMULPS       Y3, Y2, Y4
+	VMINPS       word7149f2ca<>+0(SB), Y6, Y6
+	VMULPS       Y3, Y6, Y4
+	VMULPS       Y3, Y4, Y4
+	VSUBPS       Y2, Y2, Y5
+	VADDPS       Y3, Y5, Y5
+	VMOVUPS      word42c80000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2c80000<>+0(SB), Y2
+	VMAXPS       Y3, Y2, Y3
+	VMULPS       Y3, Y3, Y2
+	VMOVUPS      word3e5b33b6<>+0(SB), Y6
+	VFMADD213PS  word3fcc422a<>+0(SB), Y6, Y2
+	VMULPS       Y3, Y2, Y2
+	VFMADD231PS  Y4, Y2, Y5
+	VMASKMOVPS   (DX)(SI*4), Y0, Y2
+	VMULPS       Y2, Y5, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      wordbd922279<>+0(SB), Y3
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y3, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2adcccd<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      word4b400000<>+0(SB), Y4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       word4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS word3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      word39d06967<>+0(SB), Y5
+	VFMADD213PS  word3b3743ce<>+0(SB), Y3, Y5
+	VFMADD213PS  word3c888908<>+0(SB), Y3, Y5
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y3, Y5
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y3, Y5
+	VFMADD213PS  word3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       word3f000000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y2
+	VADDPS       word3f800000<>+0(SB), Y5, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y0, Y3
+	VMINPS       word7149f2ca<>+0(SB), Y5, Y5
+	VMULPS       Y2, Y5, Y3
+	VMULPS       Y2, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y2, Y4, Y4
+	VMOVUPS      word42c80000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y2
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y2, Y0, Y2
+	VMULPS       Y2, Y2, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y5
+	VFMADD213PS  word3fcc422a<>+0(SB), Y5, Y0
+	VMULPS       Y2, Y0, Y0
+	VFMADD231PS  Y3, Y0, Y4
+	VMASKMOVPS   32(DX)(SI*4), Y1, Y0
+	VMULPS       Y0, Y4, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func geluGateFar256(y []float32, gate []float32, up []float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·geluGateFar256(SB), NOSPLIT, $0-72
+	MOVQ  y_base+0(FP), AX
+	MOVQ  gate_base+24(FP), CX
+	MOVQ  up_base+48(FP), DX
+	MOVQ  y_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	PREFETCHT1   4096(CX)(SI*4)
+	VMOVUPS      (CX)(SI*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	PREFETCHT1   4096(DX)(SI*4)
+	VMOVUPS      (DX)(SI*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      32(DX)(SI*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      (DX)(SI*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      32(DX)(SI*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	LEAQ         masks<>+0(SB), BX
+	NEGQ         DI
+	VMOVUPS      128(BX)(DI*4), Y0
+	VMOVUPS      160(BX)(DI*4), Y1
+	VMASKMOVPS   (CX)(SI*4), Y0, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      wordbd922279<>+0(SB), Y4
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y4, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      wordc2adcccd<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      word4b400000<>+0(SB), Y5
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       word4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS word3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      word39d06967<>+0(SB), Y6
+	VFMADD213PS  word3b3743ce<>+0(SB), Y4, Y6
+	VFMADD213PS  word3c888908<>+0(SB), Y4, Y6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y4, Y6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS  word3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       word3f000000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y3, Y3
+	VANDPS       Y3, Y6, Y6
+	VADDPS       word3f800000<>+0(SB), Y6, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMASKMOVPS   (DX)(SI*4), Y0, Y3
+	VMULPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      wordbd922279<>+0(SB), Y3
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y3, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2adcccd<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      word4b400000<>+0(SB), Y4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       word4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS word3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      word39d06967<>+0(SB), Y5
+	VFMADD213PS  word3b3743ce<>+0(SB), Y3, Y5
+	VFMADD213PS  word3c888908<>+0(SB), Y3, Y5
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y3, Y5
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y3, Y5
+	VFMADD213PS  word3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       word3f000000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VADDPS       word3f800000<>+0(SB), Y5, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMASKMOVPS   32(DX)(SI*4), Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func geluGateGradFar256(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·geluGateGradFar256(SB), NOSPLIT, $0-120
+	MOVQ  dgate_base+0(FP), AX
+	MOVQ  dup_base+24(FP), CX
+	MOVQ  gate_base+48(FP), DX
+	MOVQ  up_base+72(FP), BX
+	MOVQ  dy_base+96(FP), SI
+	MOVQ  dgate_len+8(FP), DI
+	XORQ  R8, R8
+	MOVQ  AX, R9
+	ORQ   CX, R9
+	TESTQ $0x0000003f, R9
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(R8), R9
+	CMPQ         R9, DI
+	JG           rest1
+	PREFETCHT1   4096(DX)(R8*4)
+	VMOVUPS      (DX)(R8*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y1, Y4, Y4
+	VMOVUPS      word42c80000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y1
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMULPS       Y1, Y1, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y5
+	VFMADD213PS  word3fcc422a<>+0(SB), Y5, Y0
+	VMULPS       Y1, Y0, Y0
+	VFMADD231PS  Y3, Y0, Y4
+	PREFETCHT1   4096(SI)(R8*4)
+	VMOVUPS      (SI)(R8*4), Y0
+	VMULPS       Y0, Y2, Y1
+	VMOVNTPS     Y1, (CX)(R8*4)
+	PREFETCHT1   4096(BX)(R8*4)
+	VMOVUPS      (BX)(R8*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VMOVNTPS     Y0, (AX)(R8*4)
+	VMOVUPS      32(DX)(R8*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y1, Y4, Y4
+	VMOVUPS      word42c80000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y1
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMULPS       Y1, Y1, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y5
+	VFMADD213PS  word3fcc422a<>+0(SB), Y5, Y0
+	VMULPS       Y1, Y0, Y0
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPS      32(SI)(R8*4), Y0
+	VMULPS       Y0, Y2, Y1
+	VMOVNTPS     Y1, 32(CX)(R8*4)
+	VMOVUPS      32(BX)(R8*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VMOVNTPS     Y0, 32(AX)(R8*4)
+	MOVQ         R9, R8
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(R8), R9
+	CMPQ         R9, DI
+	JG           rest1
+	VMOVUPS      (DX)(R8*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y1, Y4, Y4
+	VMOVUPS      word42c80000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y1
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMULPS       Y1, Y1, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y5
+	VFMADD213PS  word3fcc422a<>+0(SB), Y5, Y0
+	VMULPS       Y1, Y0, Y0
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPS      (SI)(R8*4), Y0
+	VMULPS       Y0, Y2, Y1
+	VMOVUPS      Y1, (CX)(R8*4)
+	VMOVUPS      (BX)(R8*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VMOVUPS      Y0, (AX)(R8*4)
+	VMOVUPS      32(DX)(R8*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      wordbd922279<>+0(SB), Y2
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y2, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y1, Y4, Y4
+	VMOVUPS      word42c80000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y1
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMULPS       Y1, Y1, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y5
+	VFMADD213PS  word3fcc422a<>+0(SB), Y5, Y0
+	VMULPS       Y1, Y0, Y0
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPS      32(SI)(R8*4), Y0
+	VMULPS       Y0, Y2, Y1
+	VMOVUPS      Y1, 32(CX)(R8*4)
+	VMOVUPS      32(BX)(R8*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VMOVUPS      Y0, 32(AX)(R8*4)
+	MOVQ         R9, R8
+	JMP          loop1
+
+rest1:
+	MOVQ         DI, R9
+	SUBQ         R8, R9
+	JZ           done1
+	LEAQ         masks<>+0(SB), DI
+	NEGQ         R9
+	VMOVUPS      128(DI)(R9*4), Y0
+	VMOVUPS      160(DI)(R9*4), Y1
+	VMASKMOVPS   (DX)(R8*4), Y0, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      wordbd922279<>+0(SB), Y4
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y4, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      wordc2adcccd<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      word4b400000<>+0(SB), Y5
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       word4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS word3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      word39d06967<>+0(SB), Y6
+	VFMADD213PS  word3b3743ce<>+0(SB), Y4, Y6
+	VFMADD213PS  word3c888908<>+0(SB), Y4, Y6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y4, Y6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS  word3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       word3f000000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y3, Y3
+	VANDPS       Y3, Y6, Y6
+	VMOVUPS      word3f800000<>+0(SB), Y3
+	VADDPS       word3f800000<>+0(SB), Y6, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMULPS       Y3, Y2, Y4
+	VMINPS       word7149f2ca<>+0(SB), Y6, Y6
+	VMULPS       Y3, Y6, Y5
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y2, Y2, Y6
+	VADDPS       Y3, Y6, Y6
+	VMOVUPS      word42c80000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2c80000<>+0(SB), Y2
+	VMAXPS       Y3, Y2, Y3
+	VMULPS       Y3, Y3, Y2
+	VMOVUPS      word3e5b33b6<>+0(SB), Y7
+	VFMADD213PS  word3fcc422a<>+0(SB), Y7, Y2
+	VMULPS       Y3, Y2, Y2
+	VFMADD231PS  Y5, Y2, Y6
+	VMASKMOVPS   (SI)(R8*4), Y0, Y2
+	VMULPS       Y2, Y4, Y3
+	VMASKMOVPS   Y3, Y0, (CX)(R8*4)
+	VMASKMOVPS   (BX)(R8*4), Y0, Y3
+	VMULPS       Y3, Y2, Y2
+	VMULPS       Y2, Y6, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(R8*4)
+	VMASKMOVPS   32(DX)(R8*4), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      wordbd922279<>+0(SB), Y3
+	VFMADD213PS  wordbfcc422a<>+0(SB), Y3, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2adcccd<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      word4b400000<>+0(SB), Y4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       word4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS word3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      word39d06967<>+0(SB), Y5
+	VFMADD213PS  word3b3743ce<>+0(SB), Y3, Y5
+	VFMADD213PS  word3c888908<>+0(SB), Y3, Y5
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y3, Y5
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y3, Y5
+	VFMADD213PS  word3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       word3f000000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y2
+	VADDPS       word3f800000<>+0(SB), Y5, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y0, Y3
+	VMINPS       word7149f2ca<>+0(SB), Y5, Y5
+	VMULPS       Y2, Y5, Y4
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y0, Y0, Y5
+	VADDPS       Y2, Y5, Y5
+	VMOVUPS      word42c80000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y2
+	VMOVUPS      wordc2c80000<>+0(SB), Y0
+	VMAXPS       Y2, Y0, Y2
+	VMULPS       Y2, Y2, Y0
+	VMOVUPS      word3e5b33b6<>+0(SB), Y6
+	VFMADD213PS  word3fcc422a<>+0(SB), Y6, Y0
+	VMULPS       Y2, Y0, Y0
+	VFMADD231PS  Y4, Y0, Y5
+	VMASKMOVPS   32(SI)(R8*4), Y1, Y0
+	VMULPS       Y0, Y3, Y2
+	VMASKMOVPS   Y2, Y1, 32(CX)(R8*4)
+	VMASKMOVPS   32(BX)(R8*4), Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y0, Y5, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(R8*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func siluFar256(y []float32, x []float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·siluFar256(SB), NOSPLIT, $0-48
+	MOVQ  y_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  y_len+8(FP), DX
+	XORQ  BX, BX
+	MOVQ  AX, SI
+	TESTQ $0x0000003f, SI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	PREFETCHT1   4096(CX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(BX*4)
+	MOVQ         SI, BX
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	VMOVUPS      (CX)(BX*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)(BX*4)
+	MOVQ         SI, BX
+	JMP          loop1
+
+rest1:
+	MOVQ         DX, SI
+	SUBQ         BX, SI
+	JZ           done1
+	LEAQ         masks<>+0(SB), DX
+	NEGQ         SI
+	VMOVUPS      128(DX)(SI*4), Y0
+	VMOVUPS      160(DX)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VXORPS       Y3, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      wordc2adcccd<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      word4b400000<>+0(SB), Y5
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       word4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS word3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      word39d06967<>+0(SB), Y6
+	VFMADD213PS  word3b3743ce<>+0(SB), Y4, Y6
+	VFMADD213PS  word3c888908<>+0(SB), Y4, Y6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y4, Y6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS  word3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       word3f000000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y3, Y3
+	VANDPS       Y3, Y6, Y6
+	VADDPS       word3f800000<>+0(SB), Y6, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VXORPS       Y2, Y2, Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2adcccd<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      word4b400000<>+0(SB), Y4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       word4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS word3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      word39d06967<>+0(SB), Y5
+	VFMADD213PS  word3b3743ce<>+0(SB), Y3, Y5
+	VFMADD213PS  word3c888908<>+0(SB), Y3, Y5
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y3, Y5
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y3, Y5
+	VFMADD213PS  word3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       word3f000000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VADDPS       word3f800000<>+0(SB), Y5, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func siluGradFar256(dx []float32, x []float32, dy []float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·siluGradFar256(SB), NOSPLIT, $0-72
+	MOVQ  dx_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  dy_base+48(FP), DX
+	MOVQ  dx_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	PREFETCHT1   4096(CX)(SI*4)
+	VMOVUPS      (CX)(SI*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y0, Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VFMADD231PS  Y2, Y0, Y3
+	PREFETCHT1   4096(DX)(SI*4)
+	VMOVUPS      (DX)(SI*4), Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVNTPS     Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y0, Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VFMADD231PS  Y2, Y0, Y3
+	VMOVUPS      32(DX)(SI*4), Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVNTPS     Y0, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y0, Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VFMADD231PS  Y2, Y0, Y3
+	VMOVUPS      (DX)(SI*4), Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVUPS      Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VSUBPS       Y0, Y0, Y3
+	VADDPS       Y1, Y3, Y3
+	VFMADD231PS  Y2, Y0, Y3
+	VMOVUPS      32(DX)(SI*4), Y0
+	VMULPS       Y0, Y3, Y0
+	VMOVUPS      Y0, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	LEAQ         masks<>+0(SB), BX
+	NEGQ         DI
+	VMOVUPS      128(BX)(DI*4), Y0
+	VMOVUPS      160(BX)(DI*4), Y1
+	VMASKMOVPS   (CX)(SI*4), Y0, Y2
+	VXORPS       Y3, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      wordc2adcccd<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      word4b400000<>+0(SB), Y5
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       word4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS word3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      word39d06967<>+0(SB), Y6
+	VFMADD213PS  word3b3743ce<>+0(SB), Y4, Y6
+	VFMADD213PS  word3c888908<>+0(SB), Y4, Y6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y4, Y6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS  word3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       word3f000000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y3, Y3
+	VANDPS       Y3, Y6, Y6
+	VMOVUPS      word3f800000<>+0(SB), Y3
+	VADDPS       word3f800000<>+0(SB), Y6, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMULPS       Y3, Y2, Y4
+	VMINPS       word7149f2ca<>+0(SB), Y6, Y6
+	VMULPS       Y3, Y6, Y4
+	VMULPS       Y3, Y4, Y4
+	VSUBPS       Y2, Y2, Y5
+	VADDPS       Y3, Y5, Y5
+	VFMADD231PS  Y4, Y2, Y5
+	VMASKMOVPS   (DX)(SI*4), Y0, Y2
+	VMULPS       Y2, Y5, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
+	VXORPS       Y2, Y2, Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2adcccd<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      word4b400000<>+0(SB), Y4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       word4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS word3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      word39d06967<>+0(SB), Y5
+	VFMADD213PS  word3b3743ce<>+0(SB), Y3, Y5
+	VFMADD213PS  word3c888908<>+0(SB), Y3, Y5
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y3, Y5
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y3, Y5
+	VFMADD213PS  word3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       word3f000000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y2
+	VADDPS       word3f800000<>+0(SB), Y5, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y0, Y3
+	VMINPS       word7149f2ca<>+0(SB), Y5, Y5
+	VMULPS       Y2, Y5, Y3
+	VMULPS       Y2, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y2, Y4, Y4
+	VFMADD231PS  Y3, Y0, Y4
+	VMASKMOVPS   32(DX)(SI*4), Y1, Y0
+	VMULPS       Y0, Y4, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func siluGateFar256(y []float32, gate []float32, up []float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·siluGateFar256(SB), NOSPLIT, $0-72
+	MOVQ  y_base+0(FP), AX
+	MOVQ  gate_base+24(FP), CX
+	MOVQ  up_base+48(FP), DX
+	MOVQ  y_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	PREFETCHT1   4096(CX)(SI*4)
+	VMOVUPS      (CX)(SI*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	PREFETCHT1   4096(DX)(SI*4)
+	VMOVUPS      (DX)(SI*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      32(DX)(SI*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      (DX)(SI*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VADDPS       word3f800000<>+0(SB), Y4, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVUPS      32(DX)(SI*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	LEAQ         masks<>+0(SB), BX
+	NEGQ         DI
+	VMOVUPS      128(BX)(DI*4), Y0
+	VMOVUPS      160(BX)(DI*4), Y1
+	VMASKMOVPS   (CX)(SI*4), Y0, Y2
+	VXORPS       Y3, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      wordc2adcccd<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      word4b400000<>+0(SB), Y5
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       word4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS word3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      word39d06967<>+0(SB), Y6
+	VFMADD213PS  word3b3743ce<>+0(SB), Y4, Y6
+	VFMADD213PS  word3c888908<>+0(SB), Y4, Y6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y4, Y6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS  word3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       word3f000000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y3, Y3
+	VANDPS       Y3, Y6, Y6
+	VADDPS       word3f800000<>+0(SB), Y6, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMASKMOVPS   (DX)(SI*4), Y0, Y3
+	VMULPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
+	VXORPS       Y2, Y2, Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2adcccd<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      word4b400000<>+0(SB), Y4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       word4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS word3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      word39d06967<>+0(SB), Y5
+	VFMADD213PS  word3b3743ce<>+0(SB), Y3, Y5
+	VFMADD213PS  word3c888908<>+0(SB), Y3, Y5
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y3, Y5
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y3, Y5
+	VFMADD213PS  word3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       word3f000000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VADDPS       word3f800000<>+0(SB), Y5, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMASKMOVPS   32(DX)(SI*4), Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func siluGateGradFar256(dgate []float32, dup []float32, gate []float32, up []float32, dy []float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·siluGateGradFar256(SB), NOSPLIT, $0-120
+	MOVQ  dgate_base+0(FP), AX
+	MOVQ  dup_base+24(FP), CX
+	MOVQ  gate_base+48(FP), DX
+	MOVQ  up_base+72(FP), BX
+	MOVQ  dy_base+96(FP), SI
+	MOVQ  dgate_len+8(FP), DI
+	XORQ  R8, R8
+	MOVQ  AX, R9
+	ORQ   CX, R9
+	TESTQ $0x0000003f, R9
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(R8), R9
+	CMPQ         R9, DI
+	JG           rest1
+	PREFETCHT1   4096(DX)(R8*4)
+	VMOVUPS      (DX)(R8*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y1, Y4, Y4
+	VFMADD231PS  Y3, Y0, Y4
+	PREFETCHT1   4096(SI)(R8*4)
+	VMOVUPS      (SI)(R8*4), Y0
+	VMULPS       Y0, Y2, Y1
+	VMOVNTPS     Y1, (CX)(R8*4)
+	PREFETCHT1   4096(BX)(R8*4)
+	VMOVUPS      (BX)(R8*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VMOVNTPS     Y0, (AX)(R8*4)
+	VMOVUPS      32(DX)(R8*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y1, Y4, Y4
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPS      32(SI)(R8*4), Y0
+	VMULPS       Y0, Y2, Y1
+	VMOVNTPS     Y1, 32(CX)(R8*4)
+	VMOVUPS      32(BX)(R8*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VMOVNTPS     Y0, 32(AX)(R8*4)
+	MOVQ         R9, R8
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(R8), R9
+	CMPQ         R9, DI
+	JG           rest1
+	VMOVUPS      (DX)(R8*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y1, Y4, Y4
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPS      (SI)(R8*4), Y0
+	VMULPS       Y0, Y2, Y1
+	VMOVUPS      Y1, (CX)(R8*4)
+	VMOVUPS      (BX)(R8*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VMOVUPS      Y0, (AX)(R8*4)
+	VMOVUPS      32(DX)(R8*4), Y0
+	VXORPS       Y1, Y1, Y1
+	VSUBPS       Y0, Y1, Y1
+	VMOVUPS      word42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      wordc2adcccd<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      word4b400000<>+0(SB), Y3
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       word4b400000<>+0(SB), Y3, Y4
+	VFNMADD231PS word3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS wordb95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      word39d06967<>+0(SB), Y4
+	VFMADD213PS  word3b3743ce<>+0(SB), Y2, Y4
+	VFMADD213PS  word3c888908<>+0(SB), Y2, Y4
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y2, Y4
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y2, Y4
+	VFMADD213PS  word3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VFMADD213PS  word40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       word3f000000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y4, Y4
+	VMOVUPS      word3f800000<>+0(SB), Y1
+	VADDPS       word3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y2
+	VMINPS       word7149f2ca<>+0(SB), Y4, Y4
+	VMULPS       Y1, Y4, Y3
+	VMULPS       Y1, Y3, Y3
+	VSUBPS       Y0, Y0, Y4
+	VADDPS       Y1, Y4, Y4
+	VFMADD231PS  Y3, Y0, Y4
+	VMOVUPS      32(SI)(R8*4), Y0
+	VMULPS       Y0, Y2, Y1
+	VMOVUPS      Y1, 32(CX)(R8*4)
+	VMOVUPS      32(BX)(R8*4), Y1
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VMOVUPS      Y0, 32(AX)(R8*4)
+	MOVQ         R9, R8
+	JMP          loop1
+
+rest1:
+	MOVQ         DI, R9
+	SUBQ         R8, R9
+	JZ           done1
+	LEAQ         masks<>+0(SB), DI
+	NEGQ         R9
+	VMOVUPS      128(DI)(R9*4), Y0
+	VMOVUPS      160(DI)(R9*4), Y1
+	VMASKMOVPS   (DX)(R8*4), Y0, Y2
+	VXORPS       Y3, Y3, Y3
+	VSUBPS       Y2, Y3, Y3
+	VMOVUPS      word42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      wordc2adcccd<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      word4b400000<>+0(SB), Y5
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       word4b400000<>+0(SB), Y5, Y6
+	VFNMADD231PS word3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wordb95e8083<>+0(SB), Y6, Y4
+	VMOVUPS      word39d06967<>+0(SB), Y6
+	VFMADD213PS  word3b3743ce<>+0(SB), Y4, Y6
+	VFMADD213PS  word3c888908<>+0(SB), Y4, Y6
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y4, Y6
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS  word3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VFMADD213PS  word40000000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       word3f000000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y3, Y3
+	VANDPS       Y3, Y6, Y6
+	VMOVUPS      word3f800000<>+0(SB), Y3
+	VADDPS       word3f800000<>+0(SB), Y6, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMULPS       Y3, Y2, Y4
+	VMINPS       word7149f2ca<>+0(SB), Y6, Y6
+	VMULPS       Y3, Y6, Y5
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       Y2, Y2, Y6
+	VADDPS       Y3, Y6, Y6
+	VFMADD231PS  Y5, Y2, Y6
+	VMASKMOVPS   (SI)(R8*4), Y0, Y2
+	VMULPS       Y2, Y4, Y3
+	VMASKMOVPS   Y3, Y0, (CX)(R8*4)
+	VMASKMOVPS   (BX)(R8*4), Y0, Y3
+	VMULPS       Y3, Y2, Y2
+	VMULPS       Y2, Y6, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(R8*4)
+	VMASKMOVPS   32(DX)(R8*4), Y1, Y0
+	VXORPS       Y2, Y2, Y2
+	VSUBPS       Y0, Y2, Y2
+	VMOVUPS      word42b20000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      wordc2adcccd<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      word4b400000<>+0(SB), Y4
+	VFMADD231PS  word3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       word4b400000<>+0(SB), Y4, Y5
+	VFNMADD231PS word3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS wordb95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      word39d06967<>+0(SB), Y5
+	VFMADD213PS  word3b3743ce<>+0(SB), Y3, Y5
+	VFMADD213PS  word3c888908<>+0(SB), Y3, Y5
+	VFMADD213PS  word3daaa9c1<>+0(SB), Y3, Y5
+	VFMADD213PS  word3eaaaaaa<>+0(SB), Y3, Y5
+	VFMADD213PS  word3f800000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VFMADD213PS  word40000000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       word3f000000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VCMPPS       $0x05, wordc2adcccd<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VMOVUPS      word3f800000<>+0(SB), Y2
+	VADDPS       word3f800000<>+0(SB), Y5, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y0, Y3
+	VMINPS       word7149f2ca<>+0(SB), Y5, Y5
+	VMULPS       Y2, Y5, Y4
+	VMULPS       Y2, Y4, Y4
+	VSUBPS       Y0, Y0, Y5
+	VADDPS       Y2, Y5, Y5
+	VFMADD231PS  Y4, Y0, Y5
+	VMASKMOVPS   32(SI)(R8*4), Y1, Y0
+	VMULPS       Y0, Y3, Y2
+	VMASKMOVPS   Y2, Y1, 32(CX)(R8*4)
+	VMASKMOVPS   32(BX)(R8*4), Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y0, Y5, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(R8*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func sumsFar256(x []float32) (sum float64, squares float64)
+// Requires: AVX, FMA3, MMX+
+TEXT ·sumsFar256(SB), NOSPLIT, $0-40
+	MOVQ   x_base+0(FP), AX
+	MOVQ   x_len+8(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	XORQ   DX, DX
+
+farLoop1:
+	LEAQ         16(DX), BX
+	CMPQ         BX, CX
+	JG           rest1
+	PREFETCHT1   4096(AX)(DX*4)
+	VMOVUPS      (AX)(DX*4), Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y0, Y0
+	VFMADD231PD  Y8, Y8, Y4
+	VADDPD       Y9, Y1, Y1
+	VFMADD231PD  Y9, Y9, Y5
+	VMOVUPS      32(AX)(DX*4), Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y2, Y2
+	VFMADD231PD  Y8, Y8, Y6
+	VADDPD       Y9, Y3, Y3
+	VFMADD231PD  Y9, Y9, Y7
+	MOVQ         BX, DX
+	JMP          farLoop1
+
+rest1:
+	MOVQ         CX, BX
+	SUBQ         DX, BX
+	JZ           done1
+	LEAQ         masks<>+0(SB), CX
+	NEGQ         BX
+	VMOVUPS      128(CX)(BX*4), Y8
+	VMOVUPS      160(CX)(BX*4), Y9
+	VMASKMOVPS   (AX)(DX*4), Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X10
+	VCVTPS2PD    X10, Y10
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y0, Y0
+	VFMADD231PD  Y8, Y8, Y4
+	VADDPD       Y10, Y1, Y1
+	VFMADD231PD  Y10, Y10, Y5
+	VMASKMOVPS   32(AX)(DX*4), Y9, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y2, Y2
+	VFMADD231PD  Y8, Y8, Y6
+	VADDPD       Y9, Y3, Y3
+	VFMADD231PD  Y9, Y9, Y7
+
+done1:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, sum+24(FP)
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDPD       X0, X4, X4
+	VMOVSD       X4, squares+32(FP)
+	VZEROUPPER
+	RET
+
+// func addSumsFar256(x []float32, past []float32) (sum float64, squares float64)
+// Requires: AVX, FMA3, MMX+
+TEXT ·addSumsFar256(SB), NOSPLIT, $0-64
+	MOVQ   x_base+0(FP), AX
+	MOVQ   past_base+24(FP), CX
+	MOVQ   x_len+8(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	XORQ   BX, BX
+
+farLoop1:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JG           rest1
+	PREFETCHT1   4096(AX)(BX*4)
+	VMOVUPS      (AX)(BX*4), Y8
+	PREFETCHT1   4096(CX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y9
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y0, Y0
+	VFMADD231PD  Y8, Y8, Y4
+	VADDPD       Y9, Y1, Y1
+	VFMADD231PD  Y9, Y9, Y5
+	VMOVUPS      32(AX)(BX*4), Y8
+	VMOVUPS      32(CX)(BX*4), Y9
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y2, Y2
+	VFMADD231PD  Y8, Y8, Y6
+	VADDPD       Y9, Y3, Y3
+	VFMADD231PD  Y9, Y9, Y7
+	MOVQ         SI, BX
+	JMP          farLoop1
+
+rest1:
+	MOVQ         DX, SI
+	SUBQ         BX, SI
+	JZ           done1
+	LEAQ         masks<>+0(SB), DX
+	NEGQ         SI
+	VMOVUPS      128(DX)(SI*4), Y8
+	VMOVUPS      160(DX)(SI*4), Y9
+	VMASKMOVPS   (AX)(BX*4), Y8, Y10
+	VMASKMOVPS   (CX)(BX*4), Y8, Y8
+	VADDPS       Y8, Y10, Y8
+	VEXTRACTF128 $0x01, Y8, X10
+	VCVTPS2PD    X10, Y10
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y0, Y0
+	VFMADD231PD  Y8, Y8, Y4
+	VADDPD       Y10, Y1, Y1
+	VFMADD231PD  Y10, Y10, Y5
+	VMASKMOVPS   32(AX)(BX*4), Y9, Y8
+	VMASKMOVPS   32(CX)(BX*4), Y9, Y9
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VCVTPS2PD    X9, Y9
+	VCVTPS2PD    X8, Y8
+	VADDPD       Y8, Y2, Y2
+	VFMADD231PD  Y8, Y8, Y6
+	VADDPD       Y9, Y3, Y3
+	VFMADD231PD  Y9, Y9, Y7
+
+done1:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, sum+48(FP)
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDPD       X0, X4, X4
+	VMOVSD       X4, squares+56(FP)
+	VZEROUPPER
+	RET
+
+// func rmsRowFar256(y []float32, x []float32, gain []float32, r float32, unit float32)
+// Requires: AVX
+TEXT ·rmsRowFar256(SB), NOSPLIT, $0-80
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         y_len+8(FP), BX
+	VBROADCASTSS r+72(FP), Y0
+	VBROADCASTSS unit+76(FP), Y1
+	XORQ         SI, SI
+	MOVQ         AX, DI
+	TESTQ        $0x0000003f, DI
+	JNZ          loop1
+
+farLoop1:
+	LEAQ     16(SI), DI
+	CMPQ     DI, BX
+	JG       rest1
+	VMOVUPS  (CX)(SI*4), Y2
+	VMULPS   Y0, Y2, Y2
+	VMOVUPS  (DX)(SI*4), Y3
+	VADDPS   Y1, Y3, Y3
+	VMULPS   Y3, Y2, Y2
+	VMOVNTPS Y2, (AX)(SI*4)
+	VMOVUPS  32(CX)(SI*4), Y2
+	VMULPS   Y0, Y2, Y2
+	VMOVUPS  32(DX)(SI*4), Y3
+	VADDPS   Y1, Y3, Y3
+	VMULPS   Y3, Y2, Y2
+	VMOVNTPS Y2, 32(AX)(SI*4)
+	MOVQ     DI, SI
+	JMP      farLoop1
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS (DX)(SI*4), Y3
+	VADDPS  Y1, Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y2
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS 32(DX)(SI*4), Y3
+	VADDPS  Y1, Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ       BX, DI
+	SUBQ       SI, DI
+	JZ         done1
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DI
+	VMOVUPS    128(BX)(DI*4), Y2
+	VMOVUPS    160(BX)(DI*4), Y3
+	VMASKMOVPS (CX)(SI*4), Y2, Y4
+	VMULPS     Y0, Y4, Y4
+	VMASKMOVPS (DX)(SI*4), Y2, Y5
+	VADDPS     Y1, Y5, Y5
+	VMULPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y2, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y3, Y2
+	VMULPS     Y0, Y2, Y0
+	VMASKMOVPS 32(DX)(SI*4), Y3, Y2
+	VADDPS     Y1, Y2, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y3, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsAddRowFar256(y []float32, z []float32, x []float32, past []float32, gain []float32, r float32, unit float32)
+// Requires: AVX
+TEXT ·rmsAddRowFar256(SB), NOSPLIT, $0-128
+	MOVQ         y_base+0(FP), AX
+	MOVQ         z_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         y_len+8(FP), DI
+	VBROADCASTSS r+120(FP), Y0
+	VBROADCASTSS unit+124(FP), Y1
+	XORQ         R8, R8
+	MOVQ         AX, R9
+	ORQ          CX, R9
+	TESTQ        $0x0000003f, R9
+	JNZ          loop1
+
+farLoop1:
+	LEAQ     16(R8), R9
+	CMPQ     R9, DI
+	JG       rest1
+	VMOVUPS  (DX)(R8*4), Y2
+	VMOVUPS  (BX)(R8*4), Y3
+	VADDPS   Y3, Y2, Y2
+	VMOVNTPS Y2, (CX)(R8*4)
+	VMULPS   Y0, Y2, Y2
+	VMOVUPS  (SI)(R8*4), Y3
+	VADDPS   Y1, Y3, Y3
+	VMULPS   Y3, Y2, Y2
+	VMOVNTPS Y2, (AX)(R8*4)
+	VMOVUPS  32(DX)(R8*4), Y2
+	VMOVUPS  32(BX)(R8*4), Y3
+	VADDPS   Y3, Y2, Y2
+	VMOVNTPS Y2, 32(CX)(R8*4)
+	VMULPS   Y0, Y2, Y2
+	VMOVUPS  32(SI)(R8*4), Y3
+	VADDPS   Y1, Y3, Y3
+	VMULPS   Y3, Y2, Y2
+	VMOVNTPS Y2, 32(AX)(R8*4)
+	MOVQ     R9, R8
+	JMP      farLoop1
+
+loop1:
+	LEAQ    16(R8), R9
+	CMPQ    R9, DI
+	JG      rest1
+	VMOVUPS (DX)(R8*4), Y2
+	VMOVUPS (BX)(R8*4), Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (CX)(R8*4)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS (SI)(R8*4), Y3
+	VADDPS  Y1, Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)(R8*4)
+	VMOVUPS 32(DX)(R8*4), Y2
+	VMOVUPS 32(BX)(R8*4), Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(CX)(R8*4)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS 32(SI)(R8*4), Y3
+	VADDPS  Y1, Y3, Y3
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(AX)(R8*4)
+	MOVQ    R9, R8
+	JMP     loop1
+
+rest1:
+	MOVQ       DI, R9
+	SUBQ       R8, R9
+	JZ         done1
+	LEAQ       masks<>+0(SB), DI
+	NEGQ       R9
+	VMOVUPS    128(DI)(R9*4), Y2
+	VMOVUPS    160(DI)(R9*4), Y3
+	VMASKMOVPS (DX)(R8*4), Y2, Y4
+	VMASKMOVPS (BX)(R8*4), Y2, Y5
+	VADDPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y2, (CX)(R8*4)
+	VMULPS     Y0, Y4, Y4
+	VMASKMOVPS (SI)(R8*4), Y2, Y5
+	VADDPS     Y1, Y5, Y5
+	VMULPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y2, (AX)(R8*4)
+	VMASKMOVPS 32(DX)(R8*4), Y3, Y2
+	VMASKMOVPS 32(BX)(R8*4), Y3, Y4
+	VADDPS     Y4, Y2, Y2
+	VMASKMOVPS Y2, Y3, 32(CX)(R8*4)
+	VMULPS     Y0, Y2, Y0
+	VMASKMOVPS 32(SI)(R8*4), Y3, Y2
+	VADDPS     Y1, Y2, Y1
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y3, 32(AX)(R8*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsGradRowFar256(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
+// Requires: AVX, FMA3, MMX+
+TEXT ·rmsGradRowFar256(SB), NOSPLIT, $0-132
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         gain_base+72(FP), BX
+	MOVQ         dy_base+96(FP), SI
+	MOVQ         dx_len+8(FP), DI
+	VBROADCASTSS r+120(FP), Y0
+	VBROADCASTSS unit+124(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	XORQ         R8, R8
+
+farLoop1:
+	LEAQ        16(R8), R9
+	CMPQ        R9, DI
+	JG          rest1
+	PREFETCHT1  4096(DX)(R8*4)
+	VMOVUPS     (DX)(R8*4), Y4
+	PREFETCHT1  4096(SI)(R8*4)
+	VMOVUPS     (SI)(R8*4), Y5
+	VMOVUPS     (CX)(R8*4), Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD231PS Y5, Y7, Y6
+	VMOVUPS     Y6, (CX)(R8*4)
+	VMOVUPS     (BX)(R8*4), Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y5, Y6, Y5
+	VMOVUPS     Y5, (AX)(R8*4)
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     32(DX)(R8*4), Y4
+	VMOVUPS     32(SI)(R8*4), Y5
+	VMOVUPS     32(CX)(R8*4), Y6
+	VMULPS      Y0, Y4, Y7
+	VFMADD231PS Y5, Y7, Y6
+	VMOVUPS     Y6, 32(CX)(R8*4)
+	VMOVUPS     32(BX)(R8*4), Y6
+	VADDPS      Y1, Y6, Y6
+	VMULPS      Y5, Y6, Y5
+	VMOVUPS     Y5, 32(AX)(R8*4)
+	VFMADD231PS Y4, Y5, Y3
+	MOVQ        R9, R8
+	JMP         farLoop1
+
+rest1:
+	MOVQ        DI, R9
+	SUBQ        R8, R9
+	JZ          done1
+	LEAQ        masks<>+0(SB), DI
+	NEGQ        R9
+	VMOVUPS     128(DI)(R9*4), Y4
+	VMOVUPS     160(DI)(R9*4), Y5
+	VMASKMOVPS  (DX)(R8*4), Y4, Y6
+	VMASKMOVPS  (SI)(R8*4), Y4, Y7
+	VMASKMOVPS  (CX)(R8*4), Y4, Y8
+	VMULPS      Y0, Y6, Y9
+	VFMADD231PS Y7, Y9, Y8
+	VMASKMOVPS  Y8, Y4, (CX)(R8*4)
+	VMASKMOVPS  (BX)(R8*4), Y4, Y8
+	VADDPS      Y1, Y8, Y8
+	VMULPS      Y7, Y8, Y7
+	VMASKMOVPS  Y7, Y4, (AX)(R8*4)
+	VFMADD231PS Y6, Y7, Y2
+	VMASKMOVPS  32(DX)(R8*4), Y5, Y4
+	VMASKMOVPS  32(SI)(R8*4), Y5, Y6
+	VMASKMOVPS  32(CX)(R8*4), Y5, Y7
+	VMULPS      Y0, Y4, Y0
+	VFMADD231PS Y6, Y0, Y7
+	VMASKMOVPS  Y7, Y5, 32(CX)(R8*4)
+	VMASKMOVPS  32(BX)(R8*4), Y5, Y0
+	VADDPS      Y1, Y0, Y0
+	VMULPS      Y6, Y0, Y0
+	VMASKMOVPS  Y0, Y5, 32(AX)(R8*4)
+	VFMADD231PS Y4, Y0, Y3
+
+done1:
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPS    $0x4e, X2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPS    $0xb1, X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, ret+128(FP)
+	VZEROUPPER
+	RET
+
+// func rmsGradEndFar256(dx []float32, h []float32, x []float32, r float32, m float32)
+// Requires: AVX, FMA3
+TEXT ·rmsGradEndFar256(SB), NOSPLIT, $0-80
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS r+72(FP), Y0
+	VBROADCASTSS m+76(FP), Y1
+	XORQ         SI, SI
+	MOVQ         AX, DI
+	TESTQ        $0x0000003f, DI
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Y2
+	VMOVUPS      (DX)(SI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVNTPS     Y2, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y2
+	VMOVUPS      32(DX)(SI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVNTPS     Y2, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (CX)(SI*4), Y2
+	VMOVUPS      (DX)(SI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      Y2, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y2
+	VMOVUPS      32(DX)(SI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	LEAQ         masks<>+0(SB), BX
+	NEGQ         DI
+	VMOVUPS      128(BX)(DI*4), Y2
+	VMOVUPS      160(BX)(DI*4), Y3
+	VMASKMOVPS   (CX)(SI*4), Y2, Y4
+	VMASKMOVPS   (DX)(SI*4), Y2, Y5
+	VFNMADD231PS Y5, Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (AX)(SI*4)
+	VMASKMOVPS   32(CX)(SI*4), Y3, Y2
+	VMASKMOVPS   32(DX)(SI*4), Y3, Y4
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y3, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rmsGradAddFar256(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rmsGradAddFar256(SB), NOSPLIT, $0-104
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         h_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS r+96(FP), Y0
+	VBROADCASTSS m+100(FP), Y1
+	XORQ         DI, DI
+	MOVQ         AX, R8
+	TESTQ        $0x0000003f, R8
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Y2
+	VMOVUPS      (DX)(DI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	PREFETCHT1   4096(BX)(DI*4)
+	VMOVUPS      (BX)(DI*4), Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVNTPS     Y2, (AX)(DI*4)
+	VMOVUPS      32(CX)(DI*4), Y2
+	VMOVUPS      32(DX)(DI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      32(BX)(DI*4), Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVNTPS     Y2, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (CX)(DI*4), Y2
+	VMOVUPS      (DX)(DI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      (BX)(DI*4), Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      Y2, (AX)(DI*4)
+	VMOVUPS      32(CX)(DI*4), Y2
+	VMOVUPS      32(DX)(DI*4), Y3
+	VFNMADD231PS Y3, Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      32(BX)(DI*4), Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      Y2, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	LEAQ         masks<>+0(SB), SI
+	NEGQ         R8
+	VMOVUPS      128(SI)(R8*4), Y2
+	VMOVUPS      160(SI)(R8*4), Y3
+	VMASKMOVPS   (CX)(DI*4), Y2, Y4
+	VMASKMOVPS   (DX)(DI*4), Y2, Y5
+	VFNMADD231PS Y5, Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMASKMOVPS   (BX)(DI*4), Y2, Y5
+	VADDPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (AX)(DI*4)
+	VMASKMOVPS   32(CX)(DI*4), Y3, Y2
+	VMASKMOVPS   32(DX)(DI*4), Y3, Y4
+	VFNMADD231PS Y4, Y1, Y2
+	VMULPS       Y0, Y2, Y0
+	VMASKMOVPS   32(BX)(DI*4), Y3, Y1
+	VADDPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y3, 32(AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerRowFar256(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+// Requires: AVX, FMA3
+TEXT ·layerRowFar256(SB), NOSPLIT, $0-108
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gain_base+48(FP), DX
+	MOVQ         bias_base+72(FP), BX
+	MOVQ         y_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Y0
+	VBROADCASTSS r+100(FP), Y1
+	VBROADCASTSS unit+104(FP), Y2
+	XORQ         DI, DI
+	MOVQ         AX, R8
+	TESTQ        $0x0000003f, R8
+	JNZ          loop1
+
+farLoop1:
+	LEAQ        16(DI), R8
+	CMPQ        R8, SI
+	JG          rest1
+	VMOVUPS     (CX)(DI*4), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     (DX)(DI*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     (BX)(DI*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVNTPS    Y3, (AX)(DI*4)
+	VMOVUPS     32(CX)(DI*4), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     32(DX)(DI*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     32(BX)(DI*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVNTPS    Y3, 32(AX)(DI*4)
+	MOVQ        R8, DI
+	JMP         farLoop1
+
+loop1:
+	LEAQ        16(DI), R8
+	CMPQ        R8, SI
+	JG          rest1
+	VMOVUPS     (CX)(DI*4), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     (DX)(DI*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     (BX)(DI*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, (AX)(DI*4)
+	VMOVUPS     32(CX)(DI*4), Y3
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     32(DX)(DI*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     32(BX)(DI*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, 32(AX)(DI*4)
+	MOVQ        R8, DI
+	JMP         loop1
+
+rest1:
+	MOVQ        SI, R8
+	SUBQ        DI, R8
+	JZ          done1
+	LEAQ        masks<>+0(SB), SI
+	NEGQ        R8
+	VMOVUPS     128(SI)(R8*4), Y3
+	VMOVUPS     160(SI)(R8*4), Y4
+	VMASKMOVPS  (CX)(DI*4), Y3, Y5
+	VSUBPS      Y0, Y5, Y5
+	VMULPS      Y1, Y5, Y5
+	VMASKMOVPS  (DX)(DI*4), Y3, Y6
+	VADDPS      Y2, Y6, Y6
+	VMASKMOVPS  (BX)(DI*4), Y3, Y7
+	VFMADD213PS Y7, Y6, Y5
+	VMASKMOVPS  Y5, Y3, (AX)(DI*4)
+	VMASKMOVPS  32(CX)(DI*4), Y4, Y3
+	VSUBPS      Y0, Y3, Y0
+	VMULPS      Y1, Y0, Y0
+	VMASKMOVPS  32(DX)(DI*4), Y4, Y1
+	VADDPS      Y2, Y1, Y1
+	VMASKMOVPS  32(BX)(DI*4), Y4, Y2
+	VFMADD213PS Y2, Y1, Y0
+	VMASKMOVPS  Y0, Y4, 32(AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerAddRowFar256(y []float32, z []float32, x []float32, past []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
+// Requires: AVX, FMA3
+TEXT ·layerAddRowFar256(SB), NOSPLIT, $0-156
+	MOVQ         y_base+0(FP), AX
+	MOVQ         z_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         bias_base+120(FP), DI
+	MOVQ         y_len+8(FP), R8
+	VBROADCASTSS mean+144(FP), Y0
+	VBROADCASTSS r+148(FP), Y1
+	VBROADCASTSS unit+152(FP), Y2
+	XORQ         R9, R9
+	MOVQ         AX, R10
+	ORQ          CX, R10
+	TESTQ        $0x0000003f, R10
+	JNZ          loop1
+
+farLoop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	VMOVUPS     (DX)(R9*4), Y3
+	VMOVUPS     (BX)(R9*4), Y4
+	VADDPS      Y4, Y3, Y3
+	VMOVNTPS    Y3, (CX)(R9*4)
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     (SI)(R9*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     (DI)(R9*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVNTPS    Y3, (AX)(R9*4)
+	VMOVUPS     32(DX)(R9*4), Y3
+	VMOVUPS     32(BX)(R9*4), Y4
+	VADDPS      Y4, Y3, Y3
+	VMOVNTPS    Y3, 32(CX)(R9*4)
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     32(SI)(R9*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     32(DI)(R9*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVNTPS    Y3, 32(AX)(R9*4)
+	MOVQ        R10, R9
+	JMP         farLoop1
+
+loop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	VMOVUPS     (DX)(R9*4), Y3
+	VMOVUPS     (BX)(R9*4), Y4
+	VADDPS      Y4, Y3, Y3
+	VMOVUPS     Y3, (CX)(R9*4)
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     (SI)(R9*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     (DI)(R9*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, (AX)(R9*4)
+	VMOVUPS     32(DX)(R9*4), Y3
+	VMOVUPS     32(BX)(R9*4), Y4
+	VADDPS      Y4, Y3, Y3
+	VMOVUPS     Y3, 32(CX)(R9*4)
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VMOVUPS     32(SI)(R9*4), Y4
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     32(DI)(R9*4), Y5
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, 32(AX)(R9*4)
+	MOVQ        R10, R9
+	JMP         loop1
+
+rest1:
+	MOVQ        R8, R10
+	SUBQ        R9, R10
+	JZ          done1
+	LEAQ        masks<>+0(SB), R8
+	NEGQ        R10
+	VMOVUPS     128(R8)(R10*4), Y3
+	VMOVUPS     160(R8)(R10*4), Y4
+	VMASKMOVPS  (DX)(R9*4), Y3, Y5
+	VMASKMOVPS  (BX)(R9*4), Y3, Y6
+	VADDPS      Y6, Y5, Y5
+	VMASKMOVPS  Y5, Y3, (CX)(R9*4)
+	VSUBPS      Y0, Y5, Y5
+	VMULPS      Y1, Y5, Y5
+	VMASKMOVPS  (SI)(R9*4), Y3, Y6
+	VADDPS      Y2, Y6, Y6
+	VMASKMOVPS  (DI)(R9*4), Y3, Y7
+	VFMADD213PS Y7, Y6, Y5
+	VMASKMOVPS  Y5, Y3, (AX)(R9*4)
+	VMASKMOVPS  32(DX)(R9*4), Y4, Y3
+	VMASKMOVPS  32(BX)(R9*4), Y4, Y5
+	VADDPS      Y5, Y3, Y3
+	VMASKMOVPS  Y3, Y4, 32(CX)(R9*4)
+	VSUBPS      Y0, Y3, Y0
+	VMULPS      Y1, Y0, Y0
+	VMASKMOVPS  32(SI)(R9*4), Y4, Y1
+	VADDPS      Y2, Y1, Y1
+	VMASKMOVPS  32(DI)(R9*4), Y4, Y2
+	VFMADD213PS Y2, Y1, Y0
+	VMASKMOVPS  Y0, Y4, 32(AX)(R9*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradRowFar256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·layerGradRowFar256(SB), NOSPLIT, $0-168
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dgain_base+24(FP), CX
+	MOVQ         dbias_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         gain_base+96(FP), SI
+	MOVQ         dy_base+120(FP), DI
+	MOVQ         dx_len+8(FP), R8
+	VBROADCASTSS mean+144(FP), Y0
+	VBROADCASTSS r+148(FP), Y1
+	VBROADCASTSS unit+152(FP), Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	XORQ         R9, R9
+
+farLoop1:
+	LEAQ        16(R9), R10
+	CMPQ        R10, R8
+	JG          rest1
+	PREFETCHT1  4096(DI)(R9*4)
+	VMOVUPS     (DI)(R9*4), Y7
+	PREFETCHT1  4096(BX)(R9*4)
+	VMOVUPS     (BX)(R9*4), Y8
+	VSUBPS      Y0, Y8, Y8
+	VMULPS      Y1, Y8, Y8
+	VMOVUPS     (CX)(R9*4), Y9
+	VFMADD231PS Y7, Y8, Y9
+	VMOVUPS     Y9, (CX)(R9*4)
+	VMOVUPS     (DX)(R9*4), Y9
+	VADDPS      Y7, Y9, Y9
+	VMOVUPS     Y9, (DX)(R9*4)
+	VMOVUPS     (SI)(R9*4), Y9
+	VADDPS      Y2, Y9, Y9
+	VMULPS      Y7, Y9, Y7
+	VMOVUPS     Y7, (AX)(R9*4)
+	VADDPS      Y7, Y3, Y3
+	VFMADD231PS Y8, Y7, Y5
+	VMOVUPS     32(DI)(R9*4), Y7
+	VMOVUPS     32(BX)(R9*4), Y8
+	VSUBPS      Y0, Y8, Y8
+	VMULPS      Y1, Y8, Y8
+	VMOVUPS     32(CX)(R9*4), Y9
+	VFMADD231PS Y7, Y8, Y9
+	VMOVUPS     Y9, 32(CX)(R9*4)
+	VMOVUPS     32(DX)(R9*4), Y9
+	VADDPS      Y7, Y9, Y9
+	VMOVUPS     Y9, 32(DX)(R9*4)
+	VMOVUPS     32(SI)(R9*4), Y9
+	VADDPS      Y2, Y9, Y9
+	VMULPS      Y7, Y9, Y7
+	VMOVUPS     Y7, 32(AX)(R9*4)
+	VADDPS      Y7, Y4, Y4
+	VFMADD231PS Y8, Y7, Y6
+	MOVQ        R10, R9
+	JMP         farLoop1
+
+rest1:
+	MOVQ        R8, R10
+	SUBQ        R9, R10
+	JZ          done1
+	LEAQ        masks<>+0(SB), R8
+	NEGQ        R10
+	VMOVUPS     128(R8)(R10*4), Y7
+	VMOVUPS     160(R8)(R10*4), Y8
+	VMASKMOVPS  (DI)(R9*4), Y7, Y9
+	VMASKMOVPS  (BX)(R9*4), Y7, Y10
+	VSUBPS      Y0, Y10, Y10
+	VMULPS      Y1, Y10, Y10
+	VMASKMOVPS  (CX)(R9*4), Y7, Y11
+	VFMADD231PS Y9, Y10, Y11
+	VMASKMOVPS  Y11, Y7, (CX)(R9*4)
+	VMASKMOVPS  (DX)(R9*4), Y7, Y11
+	VADDPS      Y9, Y11, Y11
+	VMASKMOVPS  Y11, Y7, (DX)(R9*4)
+	VMASKMOVPS  (SI)(R9*4), Y7, Y11
+	VADDPS      Y2, Y11, Y11
+	VMULPS      Y9, Y11, Y9
+	VMASKMOVPS  Y9, Y7, (AX)(R9*4)
+	VANDPS      Y7, Y9, Y11
+	VADDPS      Y11, Y3, Y3
+	VANDPS      Y7, Y9, Y7
+	VFMADD231PS Y10, Y7, Y5
+	VMASKMOVPS  32(DI)(R9*4), Y8, Y7
+	VMASKMOVPS  32(BX)(R9*4), Y8, Y9
+	VSUBPS      Y0, Y9, Y0
+	VMULPS      Y1, Y0, Y0
+	VMASKMOVPS  32(CX)(R9*4), Y8, Y1
+	VFMADD231PS Y7, Y0, Y1
+	VMASKMOVPS  Y1, Y8, 32(CX)(R9*4)
+	VMASKMOVPS  32(DX)(R9*4), Y8, Y1
+	VADDPS      Y7, Y1, Y1
+	VMASKMOVPS  Y1, Y8, 32(DX)(R9*4)
+	VMASKMOVPS  32(SI)(R9*4), Y8, Y1
+	VADDPS      Y2, Y1, Y1
+	VMULPS      Y7, Y1, Y1
+	VMASKMOVPS  Y1, Y8, 32(AX)(R9*4)
+	VANDPS      Y8, Y1, Y2
+	VADDPS      Y2, Y4, Y4
+	VANDPS      Y8, Y1, Y1
+	VFMADD231PS Y0, Y1, Y6
+
+done1:
+	VADDPS       Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X0, X3, X3
+	VPERMILPS    $0x4e, X3, X0
+	VADDPS       X0, X3, X3
+	VPERMILPS    $0xb1, X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSS       X3, sum+160(FP)
+	VADDPS       Y6, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X0
+	VADDPS       X0, X5, X5
+	VPERMILPS    $0x4e, X5, X0
+	VADDPS       X0, X5, X5
+	VPERMILPS    $0xb1, X5, X0
+	VADDPS       X0, X5, X5
+	VMOVSS       X5, sumH+164(FP)
+	VZEROUPPER
+	RET
+
+// func layerGradEndFar256(dx []float32, v []float32, x []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, FMA3
+TEXT ·layerGradEndFar256(SB), NOSPLIT, $0-88
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS mean+72(FP), Y0
+	VBROADCASTSS r+76(FP), Y1
+	VBROADCASTSS m+80(FP), Y2
+	VBROADCASTSS mh+84(FP), Y3
+	XORQ         SI, SI
+	MOVQ         AX, DI
+	TESTQ        $0x0000003f, DI
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (DX)(SI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (CX)(SI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVNTPS     Y4, (AX)(SI*4)
+	VMOVUPS      32(DX)(SI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      32(CX)(SI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVNTPS     Y4, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JG           rest1
+	VMOVUPS      (DX)(SI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (CX)(SI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      Y4, (AX)(SI*4)
+	VMOVUPS      32(DX)(SI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      32(CX)(SI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      Y4, 32(AX)(SI*4)
+	MOVQ         DI, SI
+	JMP          loop1
+
+rest1:
+	MOVQ         BX, DI
+	SUBQ         SI, DI
+	JZ           done1
+	LEAQ         masks<>+0(SB), BX
+	NEGQ         DI
+	VMOVUPS      128(BX)(DI*4), Y4
+	VMOVUPS      160(BX)(DI*4), Y5
+	VMASKMOVPS   (DX)(SI*4), Y4, Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VMASKMOVPS   (CX)(SI*4), Y4, Y7
+	VSUBPS       Y2, Y7, Y7
+	VFNMADD231PS Y6, Y3, Y7
+	VMULPS       Y1, Y7, Y6
+	VMASKMOVPS   Y6, Y4, (AX)(SI*4)
+	VMASKMOVPS   32(DX)(SI*4), Y5, Y4
+	VSUBPS       Y0, Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   32(CX)(SI*4), Y5, Y4
+	VSUBPS       Y2, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
+	VMULPS       Y1, Y2, Y0
+	VMASKMOVPS   Y0, Y5, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func layerGradAddFar256(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·layerGradAddFar256(SB), NOSPLIT, $0-112
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         v_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         past_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS mean+96(FP), Y0
+	VBROADCASTSS r+100(FP), Y1
+	VBROADCASTSS m+104(FP), Y2
+	VBROADCASTSS mh+108(FP), Y3
+	XORQ         DI, DI
+	MOVQ         AX, R8
+	TESTQ        $0x0000003f, R8
+	JNZ          loop1
+
+farLoop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (DX)(DI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (CX)(DI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	PREFETCHT1   4096(BX)(DI*4)
+	VMOVUPS      (BX)(DI*4), Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVNTPS     Y4, (AX)(DI*4)
+	VMOVUPS      32(DX)(DI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      32(CX)(DI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      32(BX)(DI*4), Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVNTPS     Y4, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(DI), R8
+	CMPQ         R8, SI
+	JG           rest1
+	VMOVUPS      (DX)(DI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (CX)(DI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      (BX)(DI*4), Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y4, (AX)(DI*4)
+	VMOVUPS      32(DX)(DI*4), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      32(CX)(DI*4), Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y1, Y5, Y4
+	VMOVUPS      32(BX)(DI*4), Y5
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      Y4, 32(AX)(DI*4)
+	MOVQ         R8, DI
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R8
+	SUBQ         DI, R8
+	JZ           done1
+	LEAQ         masks<>+0(SB), SI
+	NEGQ         R8
+	VMOVUPS      128(SI)(R8*4), Y4
+	VMOVUPS      160(SI)(R8*4), Y5
+	VMASKMOVPS   (DX)(DI*4), Y4, Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VMASKMOVPS   (CX)(DI*4), Y4, Y7
+	VSUBPS       Y2, Y7, Y7
+	VFNMADD231PS Y6, Y3, Y7
+	VMULPS       Y1, Y7, Y6
+	VMASKMOVPS   (BX)(DI*4), Y4, Y7
+	VADDPS       Y7, Y6, Y6
+	VMASKMOVPS   Y6, Y4, (AX)(DI*4)
+	VMASKMOVPS   32(DX)(DI*4), Y5, Y4
+	VSUBPS       Y0, Y4, Y0
+	VMULPS       Y1, Y0, Y0
+	VMASKMOVPS   32(CX)(DI*4), Y5, Y4
+	VSUBPS       Y2, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
+	VMULPS       Y1, Y2, Y0
+	VMASKMOVPS   32(BX)(DI*4), Y5, Y1
+	VADDPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y5, 32(AX)(DI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addFar256(z []float32, x []float32, y []float32)
+// Requires: AVX, MMX+
+TEXT ·addFar256(SB), NOSPLIT, $0-72
+	MOVQ  z_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  y_base+48(FP), DX
+	MOVQ  z_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ       16(SI), DI
+	CMPQ       DI, BX
+	JG         rest1
+	PREFETCHT1 4096(CX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Y0
+	PREFETCHT1 4096(DX)(SI*4)
+	VMOVUPS    (DX)(SI*4), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (AX)(SI*4)
+	VMOVUPS    32(CX)(SI*4), Y0
+	VMOVUPS    32(DX)(SI*4), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(SI*4)
+	MOVQ       DI, SI
+	JMP        farLoop1
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Y0
+	VMOVUPS (DX)(SI*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y0
+	VMOVUPS 32(DX)(SI*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ       BX, DI
+	SUBQ       SI, DI
+	JZ         done1
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DI
+	VMOVUPS    128(BX)(DI*4), Y0
+	VMOVUPS    160(BX)(DI*4), Y1
+	VMASKMOVPS (CX)(SI*4), Y0, Y2
+	VMASKMOVPS (DX)(SI*4), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y1, Y0
+	VMASKMOVPS 32(DX)(SI*4), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func moveFar256(y []float32, x []float32)
+// Requires: AVX
+TEXT ·moveFar256(SB), NOSPLIT, $0-48
+	MOVQ  y_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  y_len+8(FP), DX
+	XORQ  BX, BX
+	MOVQ  AX, SI
+	TESTQ $0x0000003f, SI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ     16(BX), SI
+	CMPQ     SI, DX
+	JG       rest1
+	VMOVUPS  (CX)(BX*4), Y0
+	VMOVNTPS Y0, (AX)(BX*4)
+	VMOVUPS  32(CX)(BX*4), Y0
+	VMOVNTPS Y0, 32(AX)(BX*4)
+	MOVQ     SI, BX
+	JMP      farLoop1
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Y0
+	VMOVUPS Y0, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y0
+	VMOVUPS Y0, 32(AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ       DX, SI
+	SUBQ       BX, SI
+	JZ         done1
+	LEAQ       masks<>+0(SB), DX
+	NEGQ       SI
+	VMOVUPS    128(DX)(SI*4), Y0
+	VMOVUPS    160(DX)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addToFar256(sum []float32, x []float32)
+// Requires: AVX, MMX+
+TEXT ·addToFar256(SB), NOSPLIT, $0-48
+	MOVQ sum_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ sum_len+8(FP), DX
+	XORQ BX, BX
+
+farLoop1:
+	LEAQ       16(BX), SI
+	CMPQ       SI, DX
+	JG         rest1
+	VMOVUPS    (AX)(BX*4), Y0
+	PREFETCHT1 4096(CX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVUPS    Y0, (AX)(BX*4)
+	VMOVUPS    32(AX)(BX*4), Y0
+	VMOVUPS    32(CX)(BX*4), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVUPS    Y0, 32(AX)(BX*4)
+	MOVQ       SI, BX
+	JMP        farLoop1
+
+rest1:
+	MOVQ       DX, SI
+	SUBQ       BX, SI
+	JZ         done1
+	LEAQ       masks<>+0(SB), DX
+	NEGQ       SI
+	VMOVUPS    128(DX)(SI*4), Y0
+	VMOVUPS    160(DX)(SI*4), Y1
+	VMASKMOVPS (AX)(BX*4), Y0, Y2
+	VMASKMOVPS (CX)(BX*4), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(AX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func addRowFar256(y []float32, x []float32, row []float32)
+// Requires: AVX, MMX+
+TEXT ·addRowFar256(SB), NOSPLIT, $0-72
+	MOVQ  y_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  row_base+48(FP), DX
+	MOVQ  y_len+8(FP), BX
+	XORQ  SI, SI
+	MOVQ  AX, DI
+	TESTQ $0x0000003f, DI
+	JNZ   loop1
+
+farLoop1:
+	LEAQ       16(SI), DI
+	CMPQ       DI, BX
+	JG         rest1
+	PREFETCHT1 4096(CX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Y0
+	VMOVUPS    (DX)(SI*4), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (AX)(SI*4)
+	VMOVUPS    32(CX)(SI*4), Y0
+	VMOVUPS    32(DX)(SI*4), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(SI*4)
+	MOVQ       DI, SI
+	JMP        farLoop1
+
+loop1:
+	LEAQ    16(SI), DI
+	CMPQ    DI, BX
+	JG      rest1
+	VMOVUPS (CX)(SI*4), Y0
+	VMOVUPS (DX)(SI*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y0
+	VMOVUPS 32(DX)(SI*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(SI*4)
+	MOVQ    DI, SI
+	JMP     loop1
+
+rest1:
+	MOVQ       BX, DI
+	SUBQ       SI, DI
+	JZ         done1
+	LEAQ       masks<>+0(SB), BX
+	NEGQ       DI
+	VMOVUPS    128(BX)(DI*4), Y0
+	VMOVUPS    160(BX)(DI*4), Y1
+	VMASKMOVPS (CX)(SI*4), Y0, Y2
+	VMASKMOVPS (DX)(SI*4), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y1, Y0
+	VMASKMOVPS 32(DX)(SI*4), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(SI*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func multiplyFar256(y []float32, x []float32, factor float32)
+// Requires: AVX, MMX+
+TEXT ·multiplyFar256(SB), NOSPLIT, $0-52
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	VBROADCASTSS factor+48(FP), Y0
+	XORQ         BX, BX
+	MOVQ         AX, SI
+	TESTQ        $0x0000003f, SI
+	JNZ          loop1
+
+farLoop1:
+	LEAQ       16(BX), SI
+	CMPQ       SI, DX
+	JG         rest1
+	PREFETCHT1 4096(CX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, 32(AX)(BX*4)
+	MOVQ       SI, BX
+	JMP        farLoop1
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ       DX, SI
+	SUBQ       BX, SI
+	JZ         done1
+	LEAQ       masks<>+0(SB), DX
+	NEGQ       SI
+	VMOVUPS    128(DX)(SI*4), Y1
+	VMOVUPS    160(DX)(SI*4), Y2
+	VMASKMOVPS (CX)(BX*4), Y1, Y3
+	VMULPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y2, Y1
+	VMULPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func fillFar256(y []float32, value float32)
+// Requires: AVX
+TEXT ·fillFar256(SB), NOSPLIT, $0-28
+	MOVQ         y_base+0(FP), AX
+	MOVQ         y_len+8(FP), CX
+	VBROADCASTSS value+24(FP), Y0
+	XORQ         DX, DX
+	MOVQ         AX, BX
+	TESTQ        $0x0000003f, BX
+	JNZ          loop1
+
+farLoop1:
+	LEAQ     16(DX), BX
+	CMPQ     BX, CX
+	JG       rest1
+	VMOVNTPS Y0, (AX)(DX*4)
+	VMOVNTPS Y0, 32(AX)(DX*4)
+	MOVQ     BX, DX
+	JMP      farLoop1
+
+loop1:
+	LEAQ    16(DX), BX
+	CMPQ    BX, CX
+	JG      rest1
+	VMOVUPS Y0, (AX)(DX*4)
+	VMOVUPS Y0, 32(AX)(DX*4)
+	MOVQ    BX, DX
+	JMP     loop1
+
+rest1:
+	MOVQ       CX, BX
+	SUBQ       DX, BX
+	JZ         done1
+	LEAQ       masks<>+0(SB), CX
+	NEGQ       BX
+	VMOVUPS    128(CX)(BX*4), Y1
+	VMOVUPS    160(CX)(BX*4), Y2
+	VMASKMOVPS Y0, Y1, (AX)(DX*4)
+	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func adamwFar256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·adamwFar256(SB), NOSPLIT, $0-204
+	MOVQ         newP_base+0(FP), AX
+	MOVQ         newM_base+24(FP), CX
+	MOVQ         newV_base+48(FP), DX
+	MOVQ         p_base+72(FP), BX
+	MOVQ         m_base+96(FP), SI
+	MOVQ         v_base+120(FP), DI
+	MOVQ         g_base+144(FP), R8
+	MOVQ         newP_len+8(FP), R9
+	VBROADCASTSS beta1+168(FP), Y0
+	VBROADCASTSS rest1+172(FP), Y1
+	VBROADCASTSS beta2+176(FP), Y2
+	VBROADCASTSS rest2+180(FP), Y3
+	VBROADCASTSS clip+184(FP), Y4
+	VBROADCASTSS keep+188(FP), Y5
+	VBROADCASTSS step+192(FP), Y6
+	VBROADCASTSS root+196(FP), Y7
+	VBROADCASTSS eps+200(FP), Y8
+	XORQ         R10, R10
+
+farLoop1:
+	LEAQ        16(R10), R11
+	CMPQ        R11, R9
+	JG          rest1
+	PREFETCHT1  4096(R8)(R10*4)
+	VMOVUPS     (R8)(R10*4), Y9
+	VMULPS      Y4, Y9, Y9
+	PREFETCHT1  4096(SI)(R10*4)
+	VMOVUPS     (SI)(R10*4), Y10
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y1, Y9, Y10
+	VMOVUPS     Y10, (CX)(R10*4)
+	VMULPS      Y9, Y9, Y9
+	PREFETCHT1  4096(DI)(R10*4)
+	VMOVUPS     (DI)(R10*4), Y11
+	VMULPS      Y2, Y11, Y11
+	VFMADD231PS Y3, Y9, Y11
+	VMOVUPS     Y11, (DX)(R10*4)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y8, Y7, Y11
+	VMULPS      Y6, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	PREFETCHT1  4096(BX)(R10*4)
+	VMOVUPS     (BX)(R10*4), Y9
+	VFMSUB213PS Y10, Y5, Y9
+	VMOVUPS     Y9, (AX)(R10*4)
+	VMOVUPS     32(R8)(R10*4), Y9
+	VMULPS      Y4, Y9, Y9
+	VMOVUPS     32(SI)(R10*4), Y10
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y1, Y9, Y10
+	VMOVUPS     Y10, 32(CX)(R10*4)
+	VMULPS      Y9, Y9, Y9
+	VMOVUPS     32(DI)(R10*4), Y11
+	VMULPS      Y2, Y11, Y11
+	VFMADD231PS Y3, Y9, Y11
+	VMOVUPS     Y11, 32(DX)(R10*4)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y8, Y7, Y11
+	VMULPS      Y6, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMOVUPS     32(BX)(R10*4), Y9
+	VFMSUB213PS Y10, Y5, Y9
+	VMOVUPS     Y9, 32(AX)(R10*4)
+	MOVQ        R11, R10
+	JMP         farLoop1
+
+rest1:
+	MOVQ        R9, R11
+	SUBQ        R10, R11
+	JZ          done1
+	LEAQ        masks<>+0(SB), R9
+	NEGQ        R11
+	VMOVUPS     128(R9)(R11*4), Y9
+	VMOVUPS     160(R9)(R11*4), Y10
+	VMASKMOVPS  (R8)(R10*4), Y9, Y11
+	VMULPS      Y4, Y11, Y11
+	VMASKMOVPS  (SI)(R10*4), Y9, Y12
+	VMULPS      Y0, Y12, Y12
+	VFMADD231PS Y1, Y11, Y12
+	VMASKMOVPS  Y12, Y9, (CX)(R10*4)
+	VMULPS      Y11, Y11, Y11
+	VMASKMOVPS  (DI)(R10*4), Y9, Y13
+	VMULPS      Y2, Y13, Y13
+	VFMADD231PS Y3, Y11, Y13
+	VMASKMOVPS  Y13, Y9, (DX)(R10*4)
+	VSQRTPS     Y13, Y13
+	VFMADD213PS Y8, Y7, Y13
+	VMULPS      Y6, Y12, Y12
+	VDIVPS      Y13, Y12, Y12
+	VMASKMOVPS  (BX)(R10*4), Y9, Y11
+	VFMSUB213PS Y12, Y5, Y11
+	VMASKMOVPS  Y11, Y9, (AX)(R10*4)
+	VMASKMOVPS  32(R8)(R10*4), Y10, Y9
+	VMULPS      Y4, Y9, Y4
+	VMASKMOVPS  32(SI)(R10*4), Y10, Y9
+	VMULPS      Y0, Y9, Y0
+	VFMADD231PS Y1, Y4, Y0
+	VMASKMOVPS  Y0, Y10, 32(CX)(R10*4)
+	VMULPS      Y4, Y4, Y4
+	VMASKMOVPS  32(DI)(R10*4), Y10, Y1
+	VMULPS      Y2, Y1, Y1
+	VFMADD231PS Y3, Y4, Y1
+	VMASKMOVPS  Y1, Y10, 32(DX)(R10*4)
+	VSQRTPS     Y1, Y1
+	VFMADD213PS Y8, Y7, Y1
+	VMULPS      Y6, Y0, Y0
+	VDIVPS      Y1, Y0, Y0
+	VMASKMOVPS  32(BX)(R10*4), Y10, Y1
+	VFMSUB213PS Y0, Y5, Y1
+	VMASKMOVPS  Y1, Y10, 32(AX)(R10*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func rotateFar256(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·rotateFar256(SB), NOSPLIT, $0-100
+	MOVQ         cosine_base+0(FP), AX
+	MOVQ         sine_base+24(FP), CX
+	MOVQ         y_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         cosine_len+8(FP), SI
+	LEAQ         (DX)(SI*4), DI
+	LEAQ         (BX)(SI*4), R8
+	VBROADCASTSS sign+96(FP), Y0
+	MOVQ         y_len+56(FP), R9
+	MOVQ         SI, R10
+	SHLQ         $0x01, R10
+	SUBQ         R10, R9
+	JL           end
+	SHLQ         $0x02, R10
+
+head:
+	XORQ  R11, R11
+	MOVQ  DX, R12
+	ORQ   DI, R12
+	TESTQ $0x0000003f, R12
+	JNZ   loop1
+
+farLoop1:
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
+	JG           rest1
+	VMOVUPS      (AX)(R11*4), Y1
+	VMOVUPS      (CX)(R11*4), Y2
+	VMULPS       Y0, Y2, Y2
+	PREFETCHT1   4096(BX)(R11*4)
+	VMOVUPS      (BX)(R11*4), Y3
+	PREFETCHT1   4096(R8)(R11*4)
+	VMOVUPS      (R8)(R11*4), Y4
+	VMULPS       Y1, Y3, Y5
+	VMULPS       Y1, Y4, Y1
+	VFNMADD231PS Y2, Y4, Y5
+	VFMADD231PS  Y2, Y3, Y1
+	VMOVNTPS     Y5, (DX)(R11*4)
+	VMOVNTPS     Y1, (DI)(R11*4)
+	VMOVUPS      32(AX)(R11*4), Y1
+	VMOVUPS      32(CX)(R11*4), Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      32(BX)(R11*4), Y3
+	VMOVUPS      32(R8)(R11*4), Y4
+	VMULPS       Y1, Y3, Y5
+	VMULPS       Y1, Y4, Y1
+	VFNMADD231PS Y2, Y4, Y5
+	VFMADD231PS  Y2, Y3, Y1
+	VMOVNTPS     Y5, 32(DX)(R11*4)
+	VMOVNTPS     Y1, 32(DI)(R11*4)
+	MOVQ         R12, R11
+	JMP          farLoop1
+
+loop1:
+	LEAQ         16(R11), R12
+	CMPQ         R12, SI
+	JG           rest1
+	VMOVUPS      (AX)(R11*4), Y1
+	VMOVUPS      (CX)(R11*4), Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      (BX)(R11*4), Y3
+	VMOVUPS      (R8)(R11*4), Y4
+	VMULPS       Y1, Y3, Y5
+	VMULPS       Y1, Y4, Y1
+	VFNMADD231PS Y2, Y4, Y5
+	VFMADD231PS  Y2, Y3, Y1
+	VMOVUPS      Y5, (DX)(R11*4)
+	VMOVUPS      Y1, (DI)(R11*4)
+	VMOVUPS      32(AX)(R11*4), Y1
+	VMOVUPS      32(CX)(R11*4), Y2
+	VMULPS       Y0, Y2, Y2
+	VMOVUPS      32(BX)(R11*4), Y3
+	VMOVUPS      32(R8)(R11*4), Y4
+	VMULPS       Y1, Y3, Y5
+	VMULPS       Y1, Y4, Y1
+	VFNMADD231PS Y2, Y4, Y5
+	VFMADD231PS  Y2, Y3, Y1
+	VMOVUPS      Y5, 32(DX)(R11*4)
+	VMOVUPS      Y1, 32(DI)(R11*4)
+	MOVQ         R12, R11
+	JMP          loop1
+
+rest1:
+	MOVQ         SI, R12
+	SUBQ         R11, R12
+	JZ           done1
+	LEAQ         masks<>+0(SB), R13
+	NEGQ         R12
+	VMOVUPS      128(R13)(R12*4), Y1
+	VMOVUPS      160(R13)(R12*4), Y2
+	VMASKMOVPS   (AX)(R11*4), Y1, Y3
+	VMASKMOVPS   (CX)(R11*4), Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMASKMOVPS   (BX)(R11*4), Y1, Y5
+	VMASKMOVPS   (R8)(R11*4), Y1, Y6
+	VMULPS       Y3, Y5, Y7
+	VMULPS       Y3, Y6, Y3
+	VFNMADD231PS Y4, Y6, Y7
+	VFMADD231PS  Y4, Y5, Y3
+	VMASKMOVPS   Y7, Y1, (DX)(R11*4)
+	VMASKMOVPS   Y3, Y1, (DI)(R11*4)
+	VMASKMOVPS   32(AX)(R11*4), Y2, Y1
+	VMASKMOVPS   32(CX)(R11*4), Y2, Y3
+	VMULPS       Y0, Y3, Y3
+	VMASKMOVPS   32(BX)(R11*4), Y2, Y4
+	VMASKMOVPS   32(R8)(R11*4), Y2, Y5
+	VMULPS       Y1, Y4, Y6
+	VMULPS       Y1, Y5, Y1
+	VFNMADD231PS Y3, Y5, Y6
+	VFMADD231PS  Y3, Y4, Y1
+	VMASKMOVPS   Y6, Y2, 32(DX)(R11*4)
+	VMASKMOVPS   Y1, Y2, 32(DI)(R11*4)
+
+done1:
+	ADDQ R10, DX
+	ADDQ R10, DI
+	ADDQ R10, BX
+	ADDQ R10, R8
+	MOVQ R10, R11
+	SHRQ $0x02, R11
+	SUBQ R11, R9
+	JGE  head
+
+end:
+	VZEROUPPER
+	RET
+
+// func dropoutFar256(y []float32, x []float32, block uint32, draw *uint32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·dropoutFar256(SB), NOSPLIT, $0-64
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	MOVQ         draw+56(FP), BX
+	VBROADCASTSS block+48(FP), Y0
+	VPADDD       blocks4<>+0(SB), Y0, Y0
+	VMOVUPS      wordd2511f53<>+0(SB), Y1
+	VMOVUPS      wordcd9e8d57<>+0(SB), Y2
+	VBROADCASTSS 100(BX), Y3
+	VPBROADCASTD 96(BX), Y4
+	XORQ         SI, SI
+	MOVQ         AX, DI
+	TESTQ        $0x0000003f, DI
+	JNZ          loop
+
+farLoop:
+	CMPQ         SI, DX
+	JGE          done
+	VMOVDQU      Y0, Y5
+	VPBROADCASTD 84(BX), Y6
+	VPBROADCASTD 88(BX), Y7
+	VPBROADCASTD 92(BX), Y8
+	VPMULUDQ     Y1, Y5, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD (BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 4(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 12(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 16(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 20(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 24(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 28(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 32(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 36(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 40(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 44(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 48(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 52(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 56(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 60(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 64(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 68(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 72(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 76(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPSLLQ       $0x20, Y6, Y5
+	VPBLENDD     $0x55, Y9, Y5, Y5
+	VPSLLQ       $0x20, Y8, Y6
+	VPBLENDD     $0x55, Y7, Y6, Y6
+	VPUNPCKLQDQ  Y6, Y5, Y7
+	VPUNPCKHQDQ  Y6, Y5, Y5
+	VPSRLD       $0x08, Y7, Y7
+	PREFETCHT1   4096(CX)(SI*4)
+	VPCMPGTD     Y4, Y7, Y7
+	VMULPS       (CX)(SI*4), Y3, Y6
+	VANDPS       Y7, Y6, Y6
+	VMOVNTPS     Y6, (AX)(SI*4)
+	VPSRLD       $0x08, Y5, Y5
+	VPCMPGTD     Y4, Y5, Y5
+	VMULPS       32(CX)(SI*4), Y3, Y6
+	VANDPS       Y5, Y6, Y6
+	VMOVNTPS     Y6, 32(AX)(SI*4)
+	VPADDD       word00000004<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, Y5
+	VPBROADCASTD 84(BX), Y6
+	VPBROADCASTD 88(BX), Y7
+	VPBROADCASTD 92(BX), Y8
+	VPMULUDQ     Y1, Y5, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD (BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 4(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 12(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 16(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 20(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 24(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 28(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 32(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 36(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 40(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 44(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 48(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 52(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 56(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 60(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 64(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 68(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 72(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 76(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPSLLQ       $0x20, Y6, Y5
+	VPBLENDD     $0x55, Y9, Y5, Y5
+	VPSLLQ       $0x20, Y8, Y6
+	VPBLENDD     $0x55, Y7, Y6, Y6
+	VPUNPCKLQDQ  Y6, Y5, Y7
+	VPUNPCKHQDQ  Y6, Y5, Y5
+	VPSRLD       $0x08, Y7, Y7
+	PREFETCHT1   4160(CX)(SI*4)
+	VPCMPGTD     Y4, Y7, Y7
+	VMULPS       64(CX)(SI*4), Y3, Y6
+	VANDPS       Y7, Y6, Y6
+	VMOVNTPS     Y6, 64(AX)(SI*4)
+	VPSRLD       $0x08, Y5, Y5
+	VPCMPGTD     Y4, Y5, Y5
+	VMULPS       96(CX)(SI*4), Y3, Y6
+	VANDPS       Y5, Y6, Y6
+	VMOVNTPS     Y6, 96(AX)(SI*4)
+	VPADDD       word00000004<>+0(SB), Y0, Y0
+	ADDQ         $0x20, SI
+	JMP          farLoop
+
+loop:
+	CMPQ         SI, DX
+	JGE          done
+	VMOVDQU      Y0, Y5
+	VPBROADCASTD 84(BX), Y6
+	VPBROADCASTD 88(BX), Y7
+	VPBROADCASTD 92(BX), Y8
+	VPMULUDQ     Y1, Y5, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD (BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 4(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 12(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 16(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 20(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 24(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 28(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 32(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 36(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 40(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 44(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 48(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 52(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 56(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 60(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 64(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 68(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 72(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 76(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPSLLQ       $0x20, Y6, Y5
+	VPBLENDD     $0x55, Y9, Y5, Y5
+	VPSLLQ       $0x20, Y8, Y6
+	VPBLENDD     $0x55, Y7, Y6, Y6
+	VPUNPCKLQDQ  Y6, Y5, Y7
+	VPUNPCKHQDQ  Y6, Y5, Y5
+	VPSRLD       $0x08, Y7, Y7
+	VPCMPGTD     Y4, Y7, Y7
+	VMULPS       (CX)(SI*4), Y3, Y6
+	VANDPS       Y7, Y6, Y6
+	VMOVUPS      Y6, (AX)(SI*4)
+	VPSRLD       $0x08, Y5, Y5
+	VPCMPGTD     Y4, Y5, Y5
+	VMULPS       32(CX)(SI*4), Y3, Y6
+	VANDPS       Y5, Y6, Y6
+	VMOVUPS      Y6, 32(AX)(SI*4)
+	VPADDD       word00000004<>+0(SB), Y0, Y0
+	VMOVDQU      Y0, Y5
+	VPBROADCASTD 84(BX), Y6
+	VPBROADCASTD 88(BX), Y7
+	VPBROADCASTD 92(BX), Y8
+	VPMULUDQ     Y1, Y5, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD (BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 4(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 8(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 12(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 16(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 20(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 24(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 28(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 32(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 36(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 40(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 44(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 48(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 52(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 56(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 60(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y1, Y9, Y5
+	VPMULUDQ     Y2, Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPBROADCASTD 64(BX), Y10
+	VPXOR        Y6, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y5, Y6
+	VPBROADCASTD 68(BX), Y10
+	VPXOR        Y8, Y6, Y6
+	VPXOR        Y10, Y6, Y6
+	VPMULUDQ     Y1, Y9, Y8
+	VPMULUDQ     Y2, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y9
+	VPBROADCASTD 72(BX), Y10
+	VPXOR        Y7, Y9, Y9
+	VPXOR        Y10, Y9, Y9
+	VPSRLQ       $0x20, Y8, Y7
+	VPBROADCASTD 76(BX), Y10
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y10, Y7, Y7
+	VPSLLQ       $0x20, Y6, Y5
+	VPBLENDD     $0x55, Y9, Y5, Y5
+	VPSLLQ       $0x20, Y8, Y6
+	VPBLENDD     $0x55, Y7, Y6, Y6
+	VPUNPCKLQDQ  Y6, Y5, Y7
+	VPUNPCKHQDQ  Y6, Y5, Y5
+	VPSRLD       $0x08, Y7, Y7
+	VPCMPGTD     Y4, Y7, Y7
+	VMULPS       64(CX)(SI*4), Y3, Y6
+	VANDPS       Y7, Y6, Y6
+	VMOVUPS      Y6, 64(AX)(SI*4)
+	VPSRLD       $0x08, Y5, Y5
+	VPCMPGTD     Y4, Y5, Y5
+	VMULPS       96(CX)(SI*4), Y3, Y6
+	VANDPS       Y5, Y6, Y6
+	VMOVUPS      Y6, 96(AX)(SI*4)
+	VPADDD       word00000004<>+0(SB), Y0, Y0
+	ADDQ         $0x20, SI
+	JMP          loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func maximum256(x []float32) float32
 // Requires: AVX
 TEXT ·maximum256(SB), NOSPLIT, $0-28
@@ -4154,944 +13311,6 @@ done1:
 	VZEROUPPER
 	RET
 
-// func sums256(x []float32) (sum float64, squares float64)
-// Requires: AVX, FMA3
-TEXT ·sums256(SB), NOSPLIT, $0-40
-	MOVQ   x_base+0(FP), AX
-	MOVQ   x_len+8(FP), CX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	XORQ   DX, DX
-
-loop1:
-	LEAQ         16(DX), BX
-	CMPQ         BX, CX
-	JG           rest1
-	VMOVUPS      (AX)(DX*4), Y8
-	VEXTRACTF128 $0x01, Y8, X9
-	VCVTPS2PD    X9, Y9
-	VCVTPS2PD    X8, Y8
-	VADDPD       Y8, Y0, Y0
-	VFMADD231PD  Y8, Y8, Y4
-	VADDPD       Y9, Y1, Y1
-	VFMADD231PD  Y9, Y9, Y5
-	VMOVUPS      32(AX)(DX*4), Y8
-	VEXTRACTF128 $0x01, Y8, X9
-	VCVTPS2PD    X9, Y9
-	VCVTPS2PD    X8, Y8
-	VADDPD       Y8, Y2, Y2
-	VFMADD231PD  Y8, Y8, Y6
-	VADDPD       Y9, Y3, Y3
-	VFMADD231PD  Y9, Y9, Y7
-	MOVQ         BX, DX
-	JMP          loop1
-
-rest1:
-	MOVQ         CX, BX
-	SUBQ         DX, BX
-	JZ           done1
-	LEAQ         masks<>+0(SB), CX
-	NEGQ         BX
-	VMOVUPS      128(CX)(BX*4), Y8
-	VMOVUPS      160(CX)(BX*4), Y9
-	VMASKMOVPS   (AX)(DX*4), Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X10
-	VCVTPS2PD    X10, Y10
-	VCVTPS2PD    X8, Y8
-	VADDPD       Y8, Y0, Y0
-	VFMADD231PD  Y8, Y8, Y4
-	VADDPD       Y10, Y1, Y1
-	VFMADD231PD  Y10, Y10, Y5
-	VMASKMOVPS   32(AX)(DX*4), Y9, Y8
-	VEXTRACTF128 $0x01, Y8, X9
-	VCVTPS2PD    X9, Y9
-	VCVTPS2PD    X8, Y8
-	VADDPD       Y8, Y2, Y2
-	VFMADD231PD  Y8, Y8, Y6
-	VADDPD       Y9, Y3, Y3
-	VFMADD231PD  Y9, Y9, Y7
-
-done1:
-	VADDPD       Y2, Y0, Y0
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDPD       X1, X0, X0
-	VMOVSD       X0, sum+24(FP)
-	VADDPD       Y6, Y4, Y4
-	VADDPD       Y7, Y5, Y5
-	VADDPD       Y5, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X0
-	VADDPD       X0, X4, X4
-	VPERMILPD    $0x01, X4, X0
-	VADDPD       X0, X4, X4
-	VMOVSD       X4, squares+32(FP)
-	VZEROUPPER
-	RET
-
-// func rmsRow256(y []float32, x []float32, gain []float32, r float32, unit float32)
-// Requires: AVX
-TEXT ·rmsRow256(SB), NOSPLIT, $0-80
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         gain_base+48(FP), DX
-	MOVQ         y_len+8(FP), BX
-	VBROADCASTSS r+72(FP), Y0
-	VBROADCASTSS unit+76(FP), Y1
-	XORQ         SI, SI
-
-loop1:
-	LEAQ    16(SI), DI
-	CMPQ    DI, BX
-	JG      rest1
-	VMOVUPS (CX)(SI*4), Y2
-	VMULPS  Y0, Y2, Y2
-	VMOVUPS (DX)(SI*4), Y3
-	VADDPS  Y1, Y3, Y3
-	VMULPS  Y3, Y2, Y2
-	VMOVUPS Y2, (AX)(SI*4)
-	VMOVUPS 32(CX)(SI*4), Y2
-	VMULPS  Y0, Y2, Y2
-	VMOVUPS 32(DX)(SI*4), Y3
-	VADDPS  Y1, Y3, Y3
-	VMULPS  Y3, Y2, Y2
-	VMOVUPS Y2, 32(AX)(SI*4)
-	MOVQ    DI, SI
-	JMP     loop1
-
-rest1:
-	MOVQ       BX, DI
-	SUBQ       SI, DI
-	JZ         done1
-	LEAQ       masks<>+0(SB), BX
-	NEGQ       DI
-	VMOVUPS    128(BX)(DI*4), Y2
-	VMOVUPS    160(BX)(DI*4), Y3
-	VMASKMOVPS (CX)(SI*4), Y2, Y4
-	VMULPS     Y0, Y4, Y4
-	VMASKMOVPS (DX)(SI*4), Y2, Y5
-	VADDPS     Y1, Y5, Y5
-	VMULPS     Y5, Y4, Y4
-	VMASKMOVPS Y4, Y2, (AX)(SI*4)
-	VMASKMOVPS 32(CX)(SI*4), Y3, Y2
-	VMULPS     Y0, Y2, Y0
-	VMASKMOVPS 32(DX)(SI*4), Y3, Y2
-	VADDPS     Y1, Y2, Y1
-	VMULPS     Y1, Y0, Y0
-	VMASKMOVPS Y0, Y3, 32(AX)(SI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func rmsGradRow256(dx []float32, dgain []float32, x []float32, gain []float32, dy []float32, r float32, unit float32) float32
-// Requires: AVX, FMA3
-TEXT ·rmsGradRow256(SB), NOSPLIT, $0-132
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         dgain_base+24(FP), CX
-	MOVQ         x_base+48(FP), DX
-	MOVQ         gain_base+72(FP), BX
-	MOVQ         dy_base+96(FP), SI
-	MOVQ         dx_len+8(FP), DI
-	VBROADCASTSS r+120(FP), Y0
-	VBROADCASTSS unit+124(FP), Y1
-	VXORPS       Y2, Y2, Y2
-	VXORPS       Y3, Y3, Y3
-	XORQ         R8, R8
-
-loop1:
-	LEAQ        16(R8), R9
-	CMPQ        R9, DI
-	JG          rest1
-	VMOVUPS     (DX)(R8*4), Y4
-	VMOVUPS     (SI)(R8*4), Y5
-	VMOVUPS     (CX)(R8*4), Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD231PS Y5, Y7, Y6
-	VMOVUPS     Y6, (CX)(R8*4)
-	VMOVUPS     (BX)(R8*4), Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y5, Y6, Y5
-	VMOVUPS     Y5, (AX)(R8*4)
-	VFMADD231PS Y4, Y5, Y2
-	VMOVUPS     32(DX)(R8*4), Y4
-	VMOVUPS     32(SI)(R8*4), Y5
-	VMOVUPS     32(CX)(R8*4), Y6
-	VMULPS      Y0, Y4, Y7
-	VFMADD231PS Y5, Y7, Y6
-	VMOVUPS     Y6, 32(CX)(R8*4)
-	VMOVUPS     32(BX)(R8*4), Y6
-	VADDPS      Y1, Y6, Y6
-	VMULPS      Y5, Y6, Y5
-	VMOVUPS     Y5, 32(AX)(R8*4)
-	VFMADD231PS Y4, Y5, Y3
-	MOVQ        R9, R8
-	JMP         loop1
-
-rest1:
-	MOVQ        DI, R9
-	SUBQ        R8, R9
-	JZ          done1
-	LEAQ        masks<>+0(SB), DI
-	NEGQ        R9
-	VMOVUPS     128(DI)(R9*4), Y4
-	VMOVUPS     160(DI)(R9*4), Y5
-	VMASKMOVPS  (DX)(R8*4), Y4, Y6
-	VMASKMOVPS  (SI)(R8*4), Y4, Y7
-	VMASKMOVPS  (CX)(R8*4), Y4, Y8
-	VMULPS      Y0, Y6, Y9
-	VFMADD231PS Y7, Y9, Y8
-	VMASKMOVPS  Y8, Y4, (CX)(R8*4)
-	VMASKMOVPS  (BX)(R8*4), Y4, Y8
-	VADDPS      Y1, Y8, Y8
-	VMULPS      Y7, Y8, Y7
-	VMASKMOVPS  Y7, Y4, (AX)(R8*4)
-	VFMADD231PS Y6, Y7, Y2
-	VMASKMOVPS  32(DX)(R8*4), Y5, Y4
-	VMASKMOVPS  32(SI)(R8*4), Y5, Y6
-	VMASKMOVPS  32(CX)(R8*4), Y5, Y7
-	VMULPS      Y0, Y4, Y0
-	VFMADD231PS Y6, Y0, Y7
-	VMASKMOVPS  Y7, Y5, 32(CX)(R8*4)
-	VMASKMOVPS  32(BX)(R8*4), Y5, Y0
-	VADDPS      Y1, Y0, Y0
-	VMULPS      Y6, Y0, Y0
-	VMASKMOVPS  Y0, Y5, 32(AX)(R8*4)
-	VFMADD231PS Y4, Y0, Y3
-
-done1:
-	VADDPS       Y3, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPS       X0, X2, X2
-	VPERMILPS    $0x4e, X2, X0
-	VADDPS       X0, X2, X2
-	VPERMILPS    $0xb1, X2, X0
-	VADDPS       X0, X2, X2
-	VMOVSS       X2, ret+128(FP)
-	VZEROUPPER
-	RET
-
-// func rmsGradEnd256(dx []float32, x []float32, r float32, m float32)
-// Requires: AVX, FMA3
-TEXT ·rmsGradEnd256(SB), NOSPLIT, $0-56
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         dx_len+8(FP), DX
-	VBROADCASTSS r+48(FP), Y0
-	VBROADCASTSS m+52(FP), Y1
-	XORQ         BX, BX
-
-loop1:
-	LEAQ         16(BX), SI
-	CMPQ         SI, DX
-	JG           rest1
-	VMOVUPS      (AX)(BX*4), Y2
-	VMOVUPS      (CX)(BX*4), Y3
-	VFNMADD231PS Y3, Y1, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      Y2, (AX)(BX*4)
-	VMOVUPS      32(AX)(BX*4), Y2
-	VMOVUPS      32(CX)(BX*4), Y3
-	VFNMADD231PS Y3, Y1, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      Y2, 32(AX)(BX*4)
-	MOVQ         SI, BX
-	JMP          loop1
-
-rest1:
-	MOVQ         DX, SI
-	SUBQ         BX, SI
-	JZ           done1
-	LEAQ         masks<>+0(SB), DX
-	NEGQ         SI
-	VMOVUPS      128(DX)(SI*4), Y2
-	VMOVUPS      160(DX)(SI*4), Y3
-	VMASKMOVPS   (AX)(BX*4), Y2, Y4
-	VMASKMOVPS   (CX)(BX*4), Y2, Y5
-	VFNMADD231PS Y5, Y1, Y4
-	VMULPS       Y0, Y4, Y4
-	VMASKMOVPS   Y4, Y2, (AX)(BX*4)
-	VMASKMOVPS   32(AX)(BX*4), Y3, Y2
-	VMASKMOVPS   32(CX)(BX*4), Y3, Y4
-	VFNMADD231PS Y4, Y1, Y2
-	VMULPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y3, 32(AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func rmsGradAdd256(dx []float32, h []float32, x []float32, past []float32, r float32, m float32)
-// Requires: AVX, FMA3
-TEXT ·rmsGradAdd256(SB), NOSPLIT, $0-104
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         h_base+24(FP), CX
-	MOVQ         x_base+48(FP), DX
-	MOVQ         past_base+72(FP), BX
-	MOVQ         dx_len+8(FP), SI
-	VBROADCASTSS r+96(FP), Y0
-	VBROADCASTSS m+100(FP), Y1
-	XORQ         DI, DI
-
-loop1:
-	LEAQ         16(DI), R8
-	CMPQ         R8, SI
-	JG           rest1
-	VMOVUPS      (CX)(DI*4), Y2
-	VMOVUPS      (DX)(DI*4), Y3
-	VFNMADD231PS Y3, Y1, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      (BX)(DI*4), Y3
-	VADDPS       Y3, Y2, Y2
-	VMOVUPS      Y2, (AX)(DI*4)
-	VMOVUPS      32(CX)(DI*4), Y2
-	VMOVUPS      32(DX)(DI*4), Y3
-	VFNMADD231PS Y3, Y1, Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      32(BX)(DI*4), Y3
-	VADDPS       Y3, Y2, Y2
-	VMOVUPS      Y2, 32(AX)(DI*4)
-	MOVQ         R8, DI
-	JMP          loop1
-
-rest1:
-	MOVQ         SI, R8
-	SUBQ         DI, R8
-	JZ           done1
-	LEAQ         masks<>+0(SB), SI
-	NEGQ         R8
-	VMOVUPS      128(SI)(R8*4), Y2
-	VMOVUPS      160(SI)(R8*4), Y3
-	VMASKMOVPS   (CX)(DI*4), Y2, Y4
-	VMASKMOVPS   (DX)(DI*4), Y2, Y5
-	VFNMADD231PS Y5, Y1, Y4
-	VMULPS       Y0, Y4, Y4
-	VMASKMOVPS   (BX)(DI*4), Y2, Y5
-	VADDPS       Y5, Y4, Y4
-	VMASKMOVPS   Y4, Y2, (AX)(DI*4)
-	VMASKMOVPS   32(CX)(DI*4), Y3, Y2
-	VMASKMOVPS   32(DX)(DI*4), Y3, Y4
-	VFNMADD231PS Y4, Y1, Y2
-	VMULPS       Y0, Y2, Y0
-	VMASKMOVPS   32(BX)(DI*4), Y3, Y1
-	VADDPS       Y1, Y0, Y0
-	VMASKMOVPS   Y0, Y3, 32(AX)(DI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func layerRow256(y []float32, x []float32, gain []float32, bias []float32, mean float32, r float32, unit float32)
-// Requires: AVX, FMA3
-TEXT ·layerRow256(SB), NOSPLIT, $0-108
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         gain_base+48(FP), DX
-	MOVQ         bias_base+72(FP), BX
-	MOVQ         y_len+8(FP), SI
-	VBROADCASTSS mean+96(FP), Y0
-	VBROADCASTSS r+100(FP), Y1
-	VBROADCASTSS unit+104(FP), Y2
-	XORQ         DI, DI
-
-loop1:
-	LEAQ        16(DI), R8
-	CMPQ        R8, SI
-	JG          rest1
-	VMOVUPS     (CX)(DI*4), Y3
-	VSUBPS      Y0, Y3, Y3
-	VMULPS      Y1, Y3, Y3
-	VMOVUPS     (DX)(DI*4), Y4
-	VADDPS      Y2, Y4, Y4
-	VMOVUPS     (BX)(DI*4), Y5
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     Y3, (AX)(DI*4)
-	VMOVUPS     32(CX)(DI*4), Y3
-	VSUBPS      Y0, Y3, Y3
-	VMULPS      Y1, Y3, Y3
-	VMOVUPS     32(DX)(DI*4), Y4
-	VADDPS      Y2, Y4, Y4
-	VMOVUPS     32(BX)(DI*4), Y5
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     Y3, 32(AX)(DI*4)
-	MOVQ        R8, DI
-	JMP         loop1
-
-rest1:
-	MOVQ        SI, R8
-	SUBQ        DI, R8
-	JZ          done1
-	LEAQ        masks<>+0(SB), SI
-	NEGQ        R8
-	VMOVUPS     128(SI)(R8*4), Y3
-	VMOVUPS     160(SI)(R8*4), Y4
-	VMASKMOVPS  (CX)(DI*4), Y3, Y5
-	VSUBPS      Y0, Y5, Y5
-	VMULPS      Y1, Y5, Y5
-	VMASKMOVPS  (DX)(DI*4), Y3, Y6
-	VADDPS      Y2, Y6, Y6
-	VMASKMOVPS  (BX)(DI*4), Y3, Y7
-	VFMADD213PS Y7, Y6, Y5
-	VMASKMOVPS  Y5, Y3, (AX)(DI*4)
-	VMASKMOVPS  32(CX)(DI*4), Y4, Y3
-	VSUBPS      Y0, Y3, Y0
-	VMULPS      Y1, Y0, Y0
-	VMASKMOVPS  32(DX)(DI*4), Y4, Y1
-	VADDPS      Y2, Y1, Y1
-	VMASKMOVPS  32(BX)(DI*4), Y4, Y2
-	VFMADD213PS Y2, Y1, Y0
-	VMASKMOVPS  Y0, Y4, 32(AX)(DI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func layerGradRow256(dx []float32, dgain []float32, dbias []float32, x []float32, gain []float32, dy []float32, mean float32, r float32, unit float32) (sum float32, sumH float32)
-// Requires: AVX, FMA3
-TEXT ·layerGradRow256(SB), NOSPLIT, $0-168
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         dgain_base+24(FP), CX
-	MOVQ         dbias_base+48(FP), DX
-	MOVQ         x_base+72(FP), BX
-	MOVQ         gain_base+96(FP), SI
-	MOVQ         dy_base+120(FP), DI
-	MOVQ         dx_len+8(FP), R8
-	VBROADCASTSS mean+144(FP), Y0
-	VBROADCASTSS r+148(FP), Y1
-	VBROADCASTSS unit+152(FP), Y2
-	VXORPS       Y3, Y3, Y3
-	VXORPS       Y4, Y4, Y4
-	VXORPS       Y5, Y5, Y5
-	VXORPS       Y6, Y6, Y6
-	XORQ         R9, R9
-
-loop1:
-	LEAQ        16(R9), R10
-	CMPQ        R10, R8
-	JG          rest1
-	VMOVUPS     (DI)(R9*4), Y7
-	VMOVUPS     (BX)(R9*4), Y8
-	VSUBPS      Y0, Y8, Y8
-	VMULPS      Y1, Y8, Y8
-	VMOVUPS     (CX)(R9*4), Y9
-	VFMADD231PS Y7, Y8, Y9
-	VMOVUPS     Y9, (CX)(R9*4)
-	VMOVUPS     (DX)(R9*4), Y9
-	VADDPS      Y7, Y9, Y9
-	VMOVUPS     Y9, (DX)(R9*4)
-	VMOVUPS     (SI)(R9*4), Y9
-	VADDPS      Y2, Y9, Y9
-	VMULPS      Y7, Y9, Y7
-	VMOVUPS     Y7, (AX)(R9*4)
-	VADDPS      Y7, Y3, Y3
-	VFMADD231PS Y8, Y7, Y5
-	VMOVUPS     32(DI)(R9*4), Y7
-	VMOVUPS     32(BX)(R9*4), Y8
-	VSUBPS      Y0, Y8, Y8
-	VMULPS      Y1, Y8, Y8
-	VMOVUPS     32(CX)(R9*4), Y9
-	VFMADD231PS Y7, Y8, Y9
-	VMOVUPS     Y9, 32(CX)(R9*4)
-	VMOVUPS     32(DX)(R9*4), Y9
-	VADDPS      Y7, Y9, Y9
-	VMOVUPS     Y9, 32(DX)(R9*4)
-	VMOVUPS     32(SI)(R9*4), Y9
-	VADDPS      Y2, Y9, Y9
-	VMULPS      Y7, Y9, Y7
-	VMOVUPS     Y7, 32(AX)(R9*4)
-	VADDPS      Y7, Y4, Y4
-	VFMADD231PS Y8, Y7, Y6
-	MOVQ        R10, R9
-	JMP         loop1
-
-rest1:
-	MOVQ        R8, R10
-	SUBQ        R9, R10
-	JZ          done1
-	LEAQ        masks<>+0(SB), R8
-	NEGQ        R10
-	VMOVUPS     128(R8)(R10*4), Y7
-	VMOVUPS     160(R8)(R10*4), Y8
-	VMASKMOVPS  (DI)(R9*4), Y7, Y9
-	VMASKMOVPS  (BX)(R9*4), Y7, Y10
-	VSUBPS      Y0, Y10, Y10
-	VMULPS      Y1, Y10, Y10
-	VMASKMOVPS  (CX)(R9*4), Y7, Y11
-	VFMADD231PS Y9, Y10, Y11
-	VMASKMOVPS  Y11, Y7, (CX)(R9*4)
-	VMASKMOVPS  (DX)(R9*4), Y7, Y11
-	VADDPS      Y9, Y11, Y11
-	VMASKMOVPS  Y11, Y7, (DX)(R9*4)
-	VMASKMOVPS  (SI)(R9*4), Y7, Y11
-	VADDPS      Y2, Y11, Y11
-	VMULPS      Y9, Y11, Y9
-	VMASKMOVPS  Y9, Y7, (AX)(R9*4)
-	VANDPS      Y7, Y9, Y11
-	VADDPS      Y11, Y3, Y3
-	VANDPS      Y7, Y9, Y7
-	VFMADD231PS Y10, Y7, Y5
-	VMASKMOVPS  32(DI)(R9*4), Y8, Y7
-	VMASKMOVPS  32(BX)(R9*4), Y8, Y9
-	VSUBPS      Y0, Y9, Y0
-	VMULPS      Y1, Y0, Y0
-	VMASKMOVPS  32(CX)(R9*4), Y8, Y1
-	VFMADD231PS Y7, Y0, Y1
-	VMASKMOVPS  Y1, Y8, 32(CX)(R9*4)
-	VMASKMOVPS  32(DX)(R9*4), Y8, Y1
-	VADDPS      Y7, Y1, Y1
-	VMASKMOVPS  Y1, Y8, 32(DX)(R9*4)
-	VMASKMOVPS  32(SI)(R9*4), Y8, Y1
-	VADDPS      Y2, Y1, Y1
-	VMULPS      Y7, Y1, Y1
-	VMASKMOVPS  Y1, Y8, 32(AX)(R9*4)
-	VANDPS      Y8, Y1, Y2
-	VADDPS      Y2, Y4, Y4
-	VANDPS      Y8, Y1, Y1
-	VFMADD231PS Y0, Y1, Y6
-
-done1:
-	VADDPS       Y4, Y3, Y3
-	VEXTRACTF128 $0x01, Y3, X0
-	VADDPS       X0, X3, X3
-	VPERMILPS    $0x4e, X3, X0
-	VADDPS       X0, X3, X3
-	VPERMILPS    $0xb1, X3, X0
-	VADDPS       X0, X3, X3
-	VMOVSS       X3, sum+160(FP)
-	VADDPS       Y6, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X0
-	VADDPS       X0, X5, X5
-	VPERMILPS    $0x4e, X5, X0
-	VADDPS       X0, X5, X5
-	VPERMILPS    $0xb1, X5, X0
-	VADDPS       X0, X5, X5
-	VMOVSS       X5, sumH+164(FP)
-	VZEROUPPER
-	RET
-
-// func layerGradEnd256(dx []float32, x []float32, mean float32, r float32, m float32, mh float32)
-// Requires: AVX, FMA3
-TEXT ·layerGradEnd256(SB), NOSPLIT, $0-64
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         dx_len+8(FP), DX
-	VBROADCASTSS mean+48(FP), Y0
-	VBROADCASTSS r+52(FP), Y1
-	VBROADCASTSS m+56(FP), Y2
-	VBROADCASTSS mh+60(FP), Y3
-	XORQ         BX, BX
-
-loop1:
-	LEAQ         16(BX), SI
-	CMPQ         SI, DX
-	JG           rest1
-	VMOVUPS      (CX)(BX*4), Y4
-	VSUBPS       Y0, Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VMOVUPS      (AX)(BX*4), Y5
-	VSUBPS       Y2, Y5, Y5
-	VFNMADD231PS Y4, Y3, Y5
-	VMULPS       Y1, Y5, Y4
-	VMOVUPS      Y4, (AX)(BX*4)
-	VMOVUPS      32(CX)(BX*4), Y4
-	VSUBPS       Y0, Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VMOVUPS      32(AX)(BX*4), Y5
-	VSUBPS       Y2, Y5, Y5
-	VFNMADD231PS Y4, Y3, Y5
-	VMULPS       Y1, Y5, Y4
-	VMOVUPS      Y4, 32(AX)(BX*4)
-	MOVQ         SI, BX
-	JMP          loop1
-
-rest1:
-	MOVQ         DX, SI
-	SUBQ         BX, SI
-	JZ           done1
-	LEAQ         masks<>+0(SB), DX
-	NEGQ         SI
-	VMOVUPS      128(DX)(SI*4), Y4
-	VMOVUPS      160(DX)(SI*4), Y5
-	VMASKMOVPS   (CX)(BX*4), Y4, Y6
-	VSUBPS       Y0, Y6, Y6
-	VMULPS       Y1, Y6, Y6
-	VMASKMOVPS   (AX)(BX*4), Y4, Y7
-	VSUBPS       Y2, Y7, Y7
-	VFNMADD231PS Y6, Y3, Y7
-	VMULPS       Y1, Y7, Y6
-	VMASKMOVPS   Y6, Y4, (AX)(BX*4)
-	VMASKMOVPS   32(CX)(BX*4), Y5, Y4
-	VSUBPS       Y0, Y4, Y0
-	VMULPS       Y1, Y0, Y0
-	VMASKMOVPS   32(AX)(BX*4), Y5, Y4
-	VSUBPS       Y2, Y4, Y2
-	VFNMADD231PS Y0, Y3, Y2
-	VMULPS       Y1, Y2, Y0
-	VMASKMOVPS   Y0, Y5, 32(AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func layerGradAdd256(dx []float32, v []float32, x []float32, past []float32, mean float32, r float32, m float32, mh float32)
-// Requires: AVX, FMA3
-TEXT ·layerGradAdd256(SB), NOSPLIT, $0-112
-	MOVQ         dx_base+0(FP), AX
-	MOVQ         v_base+24(FP), CX
-	MOVQ         x_base+48(FP), DX
-	MOVQ         past_base+72(FP), BX
-	MOVQ         dx_len+8(FP), SI
-	VBROADCASTSS mean+96(FP), Y0
-	VBROADCASTSS r+100(FP), Y1
-	VBROADCASTSS m+104(FP), Y2
-	VBROADCASTSS mh+108(FP), Y3
-	XORQ         DI, DI
-
-loop1:
-	LEAQ         16(DI), R8
-	CMPQ         R8, SI
-	JG           rest1
-	VMOVUPS      (DX)(DI*4), Y4
-	VSUBPS       Y0, Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VMOVUPS      (CX)(DI*4), Y5
-	VSUBPS       Y2, Y5, Y5
-	VFNMADD231PS Y4, Y3, Y5
-	VMULPS       Y1, Y5, Y4
-	VMOVUPS      (BX)(DI*4), Y5
-	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y4, (AX)(DI*4)
-	VMOVUPS      32(DX)(DI*4), Y4
-	VSUBPS       Y0, Y4, Y4
-	VMULPS       Y1, Y4, Y4
-	VMOVUPS      32(CX)(DI*4), Y5
-	VSUBPS       Y2, Y5, Y5
-	VFNMADD231PS Y4, Y3, Y5
-	VMULPS       Y1, Y5, Y4
-	VMOVUPS      32(BX)(DI*4), Y5
-	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y4, 32(AX)(DI*4)
-	MOVQ         R8, DI
-	JMP          loop1
-
-rest1:
-	MOVQ         SI, R8
-	SUBQ         DI, R8
-	JZ           done1
-	LEAQ         masks<>+0(SB), SI
-	NEGQ         R8
-	VMOVUPS      128(SI)(R8*4), Y4
-	VMOVUPS      160(SI)(R8*4), Y5
-	VMASKMOVPS   (DX)(DI*4), Y4, Y6
-	VSUBPS       Y0, Y6, Y6
-	VMULPS       Y1, Y6, Y6
-	VMASKMOVPS   (CX)(DI*4), Y4, Y7
-	VSUBPS       Y2, Y7, Y7
-	VFNMADD231PS Y6, Y3, Y7
-	VMULPS       Y1, Y7, Y6
-	VMASKMOVPS   (BX)(DI*4), Y4, Y7
-	VADDPS       Y7, Y6, Y6
-	VMASKMOVPS   Y6, Y4, (AX)(DI*4)
-	VMASKMOVPS   32(DX)(DI*4), Y5, Y4
-	VSUBPS       Y0, Y4, Y0
-	VMULPS       Y1, Y0, Y0
-	VMASKMOVPS   32(CX)(DI*4), Y5, Y4
-	VSUBPS       Y2, Y4, Y2
-	VFNMADD231PS Y0, Y3, Y2
-	VMULPS       Y1, Y2, Y0
-	VMASKMOVPS   32(BX)(DI*4), Y5, Y1
-	VADDPS       Y1, Y0, Y0
-	VMASKMOVPS   Y0, Y5, 32(AX)(DI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func add256(z []float32, x []float32, y []float32)
-// Requires: AVX
-TEXT ·add256(SB), NOSPLIT, $0-72
-	MOVQ z_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ y_base+48(FP), DX
-	MOVQ z_len+8(FP), BX
-	XORQ SI, SI
-
-loop1:
-	LEAQ    16(SI), DI
-	CMPQ    DI, BX
-	JG      rest1
-	VMOVUPS (CX)(SI*4), Y0
-	VMOVUPS (DX)(SI*4), Y1
-	VADDPS  Y1, Y0, Y0
-	VMOVUPS Y0, (AX)(SI*4)
-	VMOVUPS 32(CX)(SI*4), Y0
-	VMOVUPS 32(DX)(SI*4), Y1
-	VADDPS  Y1, Y0, Y0
-	VMOVUPS Y0, 32(AX)(SI*4)
-	MOVQ    DI, SI
-	JMP     loop1
-
-rest1:
-	MOVQ       BX, DI
-	SUBQ       SI, DI
-	JZ         done1
-	LEAQ       masks<>+0(SB), BX
-	NEGQ       DI
-	VMOVUPS    128(BX)(DI*4), Y0
-	VMOVUPS    160(BX)(DI*4), Y1
-	VMASKMOVPS (CX)(SI*4), Y0, Y2
-	VMASKMOVPS (DX)(SI*4), Y0, Y3
-	VADDPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y0, (AX)(SI*4)
-	VMASKMOVPS 32(CX)(SI*4), Y1, Y0
-	VMASKMOVPS 32(DX)(SI*4), Y1, Y2
-	VADDPS     Y2, Y0, Y0
-	VMASKMOVPS Y0, Y1, 32(AX)(SI*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func multiply256(y []float32, x []float32, factor float32)
-// Requires: AVX
-TEXT ·multiply256(SB), NOSPLIT, $0-52
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         y_len+8(FP), DX
-	VBROADCASTSS factor+48(FP), Y0
-	XORQ         BX, BX
-
-loop1:
-	LEAQ    16(BX), SI
-	CMPQ    SI, DX
-	JG      rest1
-	VMOVUPS (CX)(BX*4), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)(BX*4)
-	VMOVUPS 32(CX)(BX*4), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, 32(AX)(BX*4)
-	MOVQ    SI, BX
-	JMP     loop1
-
-rest1:
-	MOVQ       DX, SI
-	SUBQ       BX, SI
-	JZ         done1
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       SI
-	VMOVUPS    128(DX)(SI*4), Y1
-	VMOVUPS    160(DX)(SI*4), Y2
-	VMASKMOVPS (CX)(BX*4), Y1, Y3
-	VMULPS     Y0, Y3, Y3
-	VMASKMOVPS Y3, Y1, (AX)(BX*4)
-	VMASKMOVPS 32(CX)(BX*4), Y2, Y1
-	VMULPS     Y0, Y1, Y0
-	VMASKMOVPS Y0, Y2, 32(AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-// Requires: AVX, FMA3
-TEXT ·adamw256(SB), NOSPLIT, $0-204
-	MOVQ         newP_base+0(FP), AX
-	MOVQ         newM_base+24(FP), CX
-	MOVQ         newV_base+48(FP), DX
-	MOVQ         p_base+72(FP), BX
-	MOVQ         m_base+96(FP), SI
-	MOVQ         v_base+120(FP), DI
-	MOVQ         g_base+144(FP), R8
-	MOVQ         newP_len+8(FP), R9
-	VBROADCASTSS beta1+168(FP), Y0
-	VBROADCASTSS rest1+172(FP), Y1
-	VBROADCASTSS beta2+176(FP), Y2
-	VBROADCASTSS rest2+180(FP), Y3
-	VBROADCASTSS clip+184(FP), Y4
-	VBROADCASTSS keep+188(FP), Y5
-	VBROADCASTSS step+192(FP), Y6
-	VBROADCASTSS root+196(FP), Y7
-	VBROADCASTSS eps+200(FP), Y8
-	XORQ         R10, R10
-
-loop1:
-	LEAQ        16(R10), R11
-	CMPQ        R11, R9
-	JG          rest1
-	VMOVUPS     (R8)(R10*4), Y9
-	VMULPS      Y4, Y9, Y9
-	VMOVUPS     (SI)(R10*4), Y10
-	VMULPS      Y0, Y10, Y10
-	VFMADD231PS Y1, Y9, Y10
-	VMOVUPS     Y10, (CX)(R10*4)
-	VMULPS      Y9, Y9, Y9
-	VMOVUPS     (DI)(R10*4), Y11
-	VMULPS      Y2, Y11, Y11
-	VFMADD231PS Y3, Y9, Y11
-	VMOVUPS     Y11, (DX)(R10*4)
-	VSQRTPS     Y11, Y11
-	VFMADD213PS Y8, Y7, Y11
-	VMULPS      Y6, Y10, Y10
-	VDIVPS      Y11, Y10, Y10
-	VMOVUPS     (BX)(R10*4), Y9
-	VFMSUB213PS Y10, Y5, Y9
-	VMOVUPS     Y9, (AX)(R10*4)
-	VMOVUPS     32(R8)(R10*4), Y9
-	VMULPS      Y4, Y9, Y9
-	VMOVUPS     32(SI)(R10*4), Y10
-	VMULPS      Y0, Y10, Y10
-	VFMADD231PS Y1, Y9, Y10
-	VMOVUPS     Y10, 32(CX)(R10*4)
-	VMULPS      Y9, Y9, Y9
-	VMOVUPS     32(DI)(R10*4), Y11
-	VMULPS      Y2, Y11, Y11
-	VFMADD231PS Y3, Y9, Y11
-	VMOVUPS     Y11, 32(DX)(R10*4)
-	VSQRTPS     Y11, Y11
-	VFMADD213PS Y8, Y7, Y11
-	VMULPS      Y6, Y10, Y10
-	VDIVPS      Y11, Y10, Y10
-	VMOVUPS     32(BX)(R10*4), Y9
-	VFMSUB213PS Y10, Y5, Y9
-	VMOVUPS     Y9, 32(AX)(R10*4)
-	MOVQ        R11, R10
-	JMP         loop1
-
-rest1:
-	MOVQ        R9, R11
-	SUBQ        R10, R11
-	JZ          done1
-	LEAQ        masks<>+0(SB), R9
-	NEGQ        R11
-	VMOVUPS     128(R9)(R11*4), Y9
-	VMOVUPS     160(R9)(R11*4), Y10
-	VMASKMOVPS  (R8)(R10*4), Y9, Y11
-	VMULPS      Y4, Y11, Y11
-	VMASKMOVPS  (SI)(R10*4), Y9, Y12
-	VMULPS      Y0, Y12, Y12
-	VFMADD231PS Y1, Y11, Y12
-	VMASKMOVPS  Y12, Y9, (CX)(R10*4)
-	VMULPS      Y11, Y11, Y11
-	VMASKMOVPS  (DI)(R10*4), Y9, Y13
-	VMULPS      Y2, Y13, Y13
-	VFMADD231PS Y3, Y11, Y13
-	VMASKMOVPS  Y13, Y9, (DX)(R10*4)
-	VSQRTPS     Y13, Y13
-	VFMADD213PS Y8, Y7, Y13
-	VMULPS      Y6, Y12, Y12
-	VDIVPS      Y13, Y12, Y12
-	VMASKMOVPS  (BX)(R10*4), Y9, Y11
-	VFMSUB213PS Y12, Y5, Y11
-	VMASKMOVPS  Y11, Y9, (AX)(R10*4)
-	VMASKMOVPS  32(R8)(R10*4), Y10, Y9
-	VMULPS      Y4, Y9, Y4
-	VMASKMOVPS  32(SI)(R10*4), Y10, Y9
-	VMULPS      Y0, Y9, Y0
-	VFMADD231PS Y1, Y4, Y0
-	VMASKMOVPS  Y0, Y10, 32(CX)(R10*4)
-	VMULPS      Y4, Y4, Y4
-	VMASKMOVPS  32(DI)(R10*4), Y10, Y1
-	VMULPS      Y2, Y1, Y1
-	VFMADD231PS Y3, Y4, Y1
-	VMASKMOVPS  Y1, Y10, 32(DX)(R10*4)
-	VSQRTPS     Y1, Y1
-	VFMADD213PS Y8, Y7, Y1
-	VMULPS      Y6, Y0, Y0
-	VDIVPS      Y1, Y0, Y0
-	VMASKMOVPS  32(BX)(R10*4), Y10, Y1
-	VFMSUB213PS Y0, Y5, Y1
-	VMASKMOVPS  Y1, Y10, 32(AX)(R10*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func rotate256(cosine []float32, sine []float32, y []float32, x []float32, sign float32)
-// Requires: AVX, FMA3
-TEXT ·rotate256(SB), NOSPLIT, $0-100
-	MOVQ         cosine_base+0(FP), AX
-	MOVQ         sine_base+24(FP), CX
-	MOVQ         y_base+48(FP), DX
-	MOVQ         x_base+72(FP), BX
-	MOVQ         cosine_len+8(FP), SI
-	LEAQ         (DX)(SI*4), DI
-	LEAQ         (BX)(SI*4), R8
-	VBROADCASTSS sign+96(FP), Y0
-	XORQ         R9, R9
-
-loop1:
-	LEAQ         16(R9), R10
-	CMPQ         R10, SI
-	JG           rest1
-	VMOVUPS      (AX)(R9*4), Y1
-	VMOVUPS      (CX)(R9*4), Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      (BX)(R9*4), Y3
-	VMOVUPS      (R8)(R9*4), Y4
-	VMULPS       Y1, Y3, Y5
-	VMULPS       Y1, Y4, Y1
-	VFNMADD231PS Y2, Y4, Y5
-	VFMADD231PS  Y2, Y3, Y1
-	VMOVUPS      Y5, (DX)(R9*4)
-	VMOVUPS      Y1, (DI)(R9*4)
-	VMOVUPS      32(AX)(R9*4), Y1
-	VMOVUPS      32(CX)(R9*4), Y2
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      32(BX)(R9*4), Y3
-	VMOVUPS      32(R8)(R9*4), Y4
-	VMULPS       Y1, Y3, Y5
-	VMULPS       Y1, Y4, Y1
-	VFNMADD231PS Y2, Y4, Y5
-	VFMADD231PS  Y2, Y3, Y1
-	VMOVUPS      Y5, 32(DX)(R9*4)
-	VMOVUPS      Y1, 32(DI)(R9*4)
-	MOVQ         R10, R9
-	JMP          loop1
-
-rest1:
-	MOVQ         SI, R10
-	SUBQ         R9, R10
-	JZ           done1
-	LEAQ         masks<>+0(SB), SI
-	NEGQ         R10
-	VMOVUPS      128(SI)(R10*4), Y1
-	VMOVUPS      160(SI)(R10*4), Y2
-	VMASKMOVPS   (AX)(R9*4), Y1, Y3
-	VMASKMOVPS   (CX)(R9*4), Y1, Y4
-	VMULPS       Y0, Y4, Y4
-	VMASKMOVPS   (BX)(R9*4), Y1, Y5
-	VMASKMOVPS   (R8)(R9*4), Y1, Y6
-	VMULPS       Y3, Y5, Y7
-	VMULPS       Y3, Y6, Y3
-	VFNMADD231PS Y4, Y6, Y7
-	VFMADD231PS  Y4, Y5, Y3
-	VMASKMOVPS   Y7, Y1, (DX)(R9*4)
-	VMASKMOVPS   Y3, Y1, (DI)(R9*4)
-	VMASKMOVPS   32(AX)(R9*4), Y2, Y1
-	VMASKMOVPS   32(CX)(R9*4), Y2, Y3
-	VMULPS       Y0, Y3, Y0
-	VMASKMOVPS   32(BX)(R9*4), Y2, Y3
-	VMASKMOVPS   32(R8)(R9*4), Y2, Y4
-	VMULPS       Y1, Y3, Y5
-	VMULPS       Y1, Y4, Y1
-	VFNMADD231PS Y0, Y4, Y5
-	VFMADD231PS  Y0, Y3, Y1
-	VMASKMOVPS   Y5, Y2, 32(DX)(R9*4)
-	VMASKMOVPS   Y1, Y2, 32(DI)(R9*4)
-
-done1:
-	VZEROUPPER
-	RET
-
 // func allFinite256(x []float32, ld int, rows int, cols int) bool
 // Requires: AVX, AVX2
 TEXT ·allFinite256(SB), NOSPLIT, $0-49
@@ -5221,4 +13440,10 @@ loop1:
 
 rest1:
 	VZEROUPPER
+	RET
+
+// func fence()
+// Requires: MMX+
+TEXT ·fence(SB), NOSPLIT, $0
+	SFENCE
 	RET

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prenorm/kernels"
 )
 
 // TestVectorExp: every tier's exponential over the range where results are normal numbers, every 1/512, and at its ends.
@@ -100,9 +102,9 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// call runs function f, a func of slices and numbers, on noise: slices of n floats, twice that for a rotated vector. It returns all slices
-// as they are afterwards, and the results.
-func call(t *testing.T, name string, f reflect.Value, n int) []any {
+// call runs function f, a func of slices and numbers, on noise: slices of n floats, six times that for three rotated heads, that begin off floats after
+// a cache line. It returns all slices as they are afterwards, and the results.
+func call(t *testing.T, name string, f reflect.Value, n, off int) []any {
 	r := rand.New(rand.NewPCG(uint64(n), 11))
 	var in []reflect.Value
 	var guards [][]float32
@@ -112,9 +114,10 @@ func call(t *testing.T, name string, f reflect.Value, n int) []any {
 		case p.Kind() == reflect.Slice:
 			size := n
 			if strings.HasSuffix(name, "rotate") && i >= 2 {
-				size = 2 * n
+				size = 6 * n
 			}
-			all, x := guarded(size)
+			all, x := guarded(size + off)
+			x = x[off:]
 			copy(x, random(r, size))
 			if p == reflect.TypeFor[[]uint16]() {
 				halves := words16(x)[:n]
@@ -128,6 +131,11 @@ func call(t *testing.T, name string, f reflect.Value, n int) []any {
 				}
 			}
 			guards, out, in = append(guards, all), append(out, x), append(in, reflect.ValueOf(x))
+		case p.Kind() == reflect.Uint32:
+			in = append(in, reflect.ValueOf(uint32(1<<32-3))) // blocks start again from 0 soon
+		case p == reflect.TypeFor[*draw]():
+			d := newDraw(kernels.Dropout{Rate: 0.4, Site: 1 << 31}, []int32{-1, 2, -3, 4})
+			in = append(in, reflect.ValueOf(&d))
 		case p.Kind() == reflect.Int:
 			in = append(in, reflect.ValueOf([]int{0, n, 1, n}[i]))
 		default:
@@ -160,19 +168,19 @@ func functions(v *vectors) map[string]reflect.Value {
 	return all
 }
 
-// TestVectorFunctions runs every function of every tier on lengths from 1 on: vector tiers must agree in every bit, be near portable Go, and
-// leave what lies around their slices.
+// TestVectorFunctions runs every function of every tier on lengths from 1 on: vector tiers must agree in every bit, wherever slices lie and
+// whether they are taken to be beyond caches, be near portable Go, and leave what lies around their slices.
 func TestVectorFunctions(t *testing.T) {
 	portable := functions(&portableVectors)
 	if len(portable) < 20 {
 		t.Fatalf("only %d functions found", len(portable))
 	}
-	for n := 1; n < 70; n++ {
+	for n := 1; n < 140; n++ {
 		for name, f := range portable {
-			want := call(t, name, f, n)
+			want := call(t, name, f, n, 0)
 			var first []any
-			for _, level := range vectorTiers() {
-				got := call(t, level.name+" "+name, functions(&level.vectors)[name], n)
+			for _, level := range vectorVariants() {
+				got := call(t, level.name+" "+name, functions(level.vectors)[name], n, level.off)
 				for i := range got {
 					if d := distance(got[i], want[i]); !(d <= 2e-6*math.Sqrt(float64(n))) {
 						t.Fatalf("%s: %s of %d: slice or result %d is off by %g: %v, portable %v", level.name, name, n, i, d, got[i], want[i])
@@ -186,6 +194,21 @@ func TestVectorFunctions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// variant is a set of functions, and how far behind a cache line their slices begin.
+type variant struct {
+	name    string
+	vectors *vectors
+	off     int
+}
+
+func vectorVariants() (all []variant) {
+	for _, t := range vectorTiers() {
+		all = append(all, variant{t.name, &t.vectors, 0}, variant{t.name + " off a line", &t.vectors, 1},
+			variant{t.name + " far", t.far, 0}, variant{t.name + " far off a line", t.far, 1})
+	}
+	return all
 }
 
 // distance is the largest difference of two slices or numbers.

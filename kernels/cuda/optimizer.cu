@@ -26,11 +26,12 @@ extern "C" __global__ void __launch_bounds__(256) norm_root(float *__restrict__ 
 	if (threadIdx.x == 0) *norm = (float)sqrt(sum);
 }
 
-// factor = min(1, limit/(norm + 1e-6)), 1 without a limit, and not a number when the norm is not finite
-extern "C" __global__ void clip_factor(float *__restrict__ factor, const float *__restrict__ norm, double limit) {
-	const double n = *norm;
+// factor = min(1, limit/(norm + 1e-6)), 1 without a limit, and not a number when norm or loss is not finite, loss > limits[0] or norm > limits[1]
+extern "C" __global__ void clip_factor(float *__restrict__ factor, const float *__restrict__ norm, const float *__restrict__ loss,
+                                       const float *__restrict__ limits, double limit) {
+	const double n = *norm, l = *loss;
 	double f = 1.;
-	if (!(n - n == 0.))
+	if (!(n - n == 0.) || !(l - l == 0.) || l > (double)limits[0] || n > (double)limits[1])
 		f = __longlong_as_double(0x7ff8000000000000ll);
 	else if (limit != 0.)
 		f = min(1., limit / (n + 1e-6));

@@ -16,7 +16,7 @@ var optimizer = &module{"optimizer", optimizerPTX}
 func init() {
 	enter(planGlobalNorm, bindGlobalNorm)
 	enterPlain(func(b *builder, c kernels.ClipFactor, a kernels.Args) {
-		b.rows(optimizer, "clip_factor", 1, 1, a.Out[0], a.In[0], c.Max)
+		b.rows(optimizer, "clip_factor", 1, 1, a.Out[0], a.In[0], a.In[1], a.In[2], c.Max)
 	})
 	enterPlain(func(b *builder, c kernels.AdamW, a kernels.Args) {
 		n := a.In[0].Len()

@@ -64,10 +64,18 @@ func momentsCases(g *generator) []testCase {
 }
 
 func clipFactorCases(g *generator) []testCase {
+	const none = math.MaxFloat32 // no limit
 	var all []testCase
 	for _, limit := range []float64{0, 1, 0.25} {
 		for _, norm := range []float64{0, 1e-8, 0.2, 0.25, 1, 7.5, 1e30, math.NaN(), math.Inf(1)} {
-			all = append(all, testCase{name: fmt.Sprint("norm ", norm), call: kernels.ClipFactor{Max: limit}, in: []tensor{g.list(norm)}, infinite: math.IsInf(norm, 0)})
+			all = append(all, testCase{name: fmt.Sprint("norm ", norm), call: kernels.ClipFactor{Max: limit}, in: []tensor{g.list(norm), g.scalar(2), g.list(none, none)},
+				infinite: math.IsInf(norm, 0)})
+		}
+		for _, loss := range []float64{0, 2, -1, math.NaN(), math.Inf(1), math.Inf(-1), none} {
+			for _, limits := range [][2]float64{{none, none}, {2, 1}, {1.5, 1}, {2, 0.5}, {1e30, 0}} {
+				all = append(all, testCase{name: fmt.Sprint("loss ", loss, " limits ", limits), call: kernels.ClipFactor{Max: limit},
+					in: []tensor{g.list(1), g.scalar(loss), g.list(limits[:]...)}, infinite: math.IsInf(loss, 0)})
+			}
 		}
 	}
 	return all

@@ -16,6 +16,8 @@ func matrix(columns int, values ...float64) kernels.View {
 
 func vector(values ...float64) kernels.View { return kernels.HostView(values, len(values)) }
 
+func number(x float64) kernels.View { return kernels.HostView([]float64{x}) }
+
 // figure is a call whose results were worked out by hand.
 type figure struct {
 	call kernels.Call
@@ -53,9 +55,9 @@ var (
 		{call: kernels.GatedActivation{Kind: "silu"}, in: []kernels.View{vector(1, 0), vector(2, 7)}, out: [][]float64{{1.4621171572600098, 0}}},
 		{call: kernels.GatedActivationGrad{Kind: "silu"}, in: []kernels.View{vector(0), vector(6), vector(5)}, out: [][]float64{{15}, {0}}},
 		{call: kernels.GlobalNorm{}, in: []kernels.View{matrix(2, 1, 2, 2, 4)}, out: [][]float64{{5}}},
-		{call: kernels.ClipFactor{Max: 1}, in: []kernels.View{vector(4)}, out: [][]float64{{1 / 4.000001}}},
-		{call: kernels.ClipFactor{Max: 8}, in: []kernels.View{vector(4)}, out: [][]float64{{1}}},
-		{call: kernels.ClipFactor{}, in: []kernels.View{vector(4)}, out: [][]float64{{1}}},
+		{call: kernels.ClipFactor{Max: 1}, in: []kernels.View{vector(4), number(3), vector(3, 4)}, out: [][]float64{{1 / 4.000001}}},
+		{call: kernels.ClipFactor{Max: 8}, in: []kernels.View{vector(4), number(3), vector(3, 4)}, out: [][]float64{{1}}},
+		{call: kernels.ClipFactor{}, in: []kernels.View{vector(4), number(3), vector(3, 4)}, out: [][]float64{{1}}},
 		{call: kernels.AdamW{Beta1: 0.9, Beta2: 0.99, WeightDecay: 0.01}, in: []kernels.View{vector(1), vector(0), vector(0), vector(1), vector(0.1, 0.1, 0.01, 0.5)},
 			out: [][]float64{{0.899}, {0.05}, {0.0025}}},
 		{call: kernels.SGD{Momentum: 0.9, WeightDecay: 0.01}, in: []kernels.View{vector(1), vector(2), vector(1), vector(0.1, 1, 1, 0.5)}, out: [][]float64{{0.769}, {2.3}}},
@@ -122,12 +124,15 @@ func TestAccumulate(t *testing.T) {
 	near(t, "accumulated", b.args.Out[0].F64(), []float64{119, 222, 343, 450})
 }
 
-// TestClipFactorOfNoNumber wants a norm that is not finite to show.
+// TestClipFactorOfNoNumber wants a norm or loss that is not finite, or above its limit, to show.
 func TestClipFactorOfNoNumber(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
 	for _, limit := range []float64{0, 1} {
-		for _, norm := range []float64{math.NaN(), math.Inf(1)} {
-			if f := clipFactor(norm, limit); !math.IsNaN(f) && !math.IsInf(f, 0) {
-				t.Errorf("norm %g, limit %g: factor %g is finite", norm, limit, f)
+		for _, c := range [][4]float64{{nan, 1, 9, 9}, {inf, 1, inf, inf}, {1, nan, 9, 9}, {1, inf, inf, inf}, {1, -inf, 9, 9}, {1, 3, 2.9, 9}, {3, 1, 9, 2.9}} {
+			b := bind(t, kernels.ClipFactor{Max: limit}, nil, vector(c[0]), number(c[1]), vector(c[2], c[3]))
+			launch(t, b)
+			if f := b.args.Out[0].F64()[0]; !math.IsNaN(f) {
+				t.Errorf("norm %g, loss %g, limits %v, clipped to %g: factor %g", c[0], c[1], c[2:], limit, f)
 			}
 		}
 	}

@@ -33,9 +33,12 @@ func clipFactor(norm, limit float64) float64 {
 }
 
 func bindClipFactor[F float](c kernels.ClipFactor, v kernels.Args) kernels.Launch {
-	factor, norm := of[F](v.Out[0]), of[F](v.In[0])
+	factor, norm, loss, limits := of[F](v.Out[0]), of[F](v.In[0]), of[F](v.In[1]), of[F](v.In[2])
 	return func() error {
 		factor[0] = F(clipFactor(float64(norm[0]), c.Max))
+		if l := float64(loss[0]); math.IsNaN(l) || math.IsInf(l, 0) || loss[0] > limits[0] || norm[0] > limits[1] {
+			factor[0] = F(math.NaN())
+		}
 		return nil
 	}
 }

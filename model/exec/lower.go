@@ -114,7 +114,7 @@ func (l *lowering) lower(n *G.Node) error {
 	if dst == nil || !l.spec.Accumulate {
 		return nil
 	}
-	l.steps = append(l.steps, step{path: "accumulate " + dst.name, call: kernels.Add{}, in: []*buffer{dst, l.nodes[n]}, out: []*buffer{dst}})
+	l.steps = append(l.steps, step{path: accumulatePrefix + dst.name, call: kernels.Add{}, in: []*buffer{dst, l.nodes[n]}, out: []*buffer{dst}})
 	return nil
 }
 
@@ -174,13 +174,33 @@ func (l *lowering) inputs(in []*G.Node) ([]*buffer, error) {
 	return out, nil
 }
 
+// Beginnings of the paths of launches that belong to no op.
+const (
+	sumPrefix        = "gradient sum of "
+	accumulatePrefix = "accumulate "
+)
+
+// sourceOf is the path of the op that a node's value comes from; of a sum's, the last.
+func sourceOf(n *G.Node) string {
+	switch o := n.Op().(type) {
+	case *op.Op:
+		return o.Path()
+	case *op.Pick:
+		return o.Path()
+	}
+	if in := children(n); len(in) > 0 {
+		return sourceOf(in[len(in)-1])
+	}
+	return n.Name()
+}
+
 // add lowers Gorgonia's sum of two gradients.
 func (l *lowering) add(n *G.Node, in []*G.Node) error {
 	bufs, err := l.inputs(in)
 	if err != nil {
 		return err
 	}
-	s := step{path: fmt.Sprintf("gradient sum %d", n.ID()), call: kernels.Add{}, in: bufs}
+	s := step{path: sumPrefix + sourceOf(in[0]) + " and " + sourceOf(in[1]), call: kernels.Add{}, in: bufs}
 	s.out = []*buffer{l.output(n, s, bufs[0].view)}
 	l.nodes[n] = s.out[0]
 	l.steps = append(l.steps, s)

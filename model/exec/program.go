@@ -15,6 +15,7 @@ type Program struct {
 	arena    kernels.Arena
 	borrowed bool // the arena is the caller's
 	launches []kernels.Launch
+	args     []kernels.Args          // of the launches
 	views    map[string]kernels.View // inputs, external memory and outputs by name
 	presets  []preset
 }
@@ -75,10 +76,12 @@ func (g *Program) bind(externals map[string]kernels.View) error {
 		g.views[o.Name] = memory[g.plan.nodes[o.Node]]
 	}
 	for _, s := range g.plan.steps {
-		l, err := g.plan.be.Bind(s.call, s.args(memory))
+		a := s.args(memory)
+		l, err := g.plan.be.Bind(s.call, a)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.path, err)
 		}
+		g.args = append(g.args, a)
 		g.launches = append(g.launches, l)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prenorm/kernels"
+	"prenorm/model/op"
 )
 
 // StepInfo describes one launch of a plan.
@@ -15,7 +16,7 @@ type StepInfo struct {
 	Fused  []string     // paths of launches that were fused into it
 	Kernel string       // the call's name ("matmul")
 	Call   kernels.Call // with its attributes
-	Args   kernels.Args // views without memory
+	Args   kernels.Args // views, with their memory in a traced step and without it in a plan
 	FLOPs  int64        // of matrix products and attention, see [kernels.Coster]
 	Bytes  int64        // moved at the least: every view read or written once
 }
@@ -33,11 +34,30 @@ func (p *Plan) Steps() []StepInfo {
 	return infos
 }
 
+// ReadOnly is how many of the bytes are read beyond as many as are written.
+func (s StepInfo) ReadOnly() int64 {
+	rest := s.Bytes
+	for _, v := range slices.Concat(s.Args.Out, s.Args.Aux) {
+		rest -= 2 * int64(v.Bytes())
+	}
+	return max(0, rest)
+}
+
+// Backward says whether the launch is of the backward pass.
+func (s StepInfo) Backward() bool {
+	return strings.HasPrefix(s.Path, sumPrefix) || strings.HasPrefix(s.Path, accumulatePrefix) || strings.HasSuffix(s.Path, op.GradSuffix) ||
+		strings.Contains(s.Path, op.GradSuffix+".")
+}
+
 // moved is the sum of a step's views. Lookups and writes of rows touch no more of a table than the rows.
 func moved(c kernels.Call, a kernels.Args) int64 {
 	switch c.(type) {
 	case kernels.Embed:
 		return int64(a.In[0].Bytes() + 2*a.Out[0].Bytes())
+	case kernels.Rope:
+		table := a.In[2]
+		rows := min(a.In[1].Len(), table.Dim(0))
+		return int64(a.Out[0].Bytes() + a.In[0].Bytes() + a.In[1].Bytes() + rows*table.Dim(1)*table.DType.Size())
 	case kernels.CacheWrite:
 		return int64(2 * a.In[1].Bytes())
 	}
@@ -80,6 +100,7 @@ func (p *Plan) String() string {
 // device is not waited for between launches unless around does so.
 func (g *Program) Trace(around func(step StepInfo, run func() error) error) error {
 	for i, s := range g.plan.Steps() {
+		s.Args = g.args[i]
 		if err := around(s, g.launches[i]); err != nil {
 			return fmt.Errorf("%s: %s: %w", g.plan.spec.Name, s.Path, err)
 		}

@@ -42,6 +42,15 @@ func TestSteps(t *testing.T) {
 	if s := steps[0]; s.Kernel != "embed" || s.Bytes != 4*(18+2*18*24) {
 		t.Errorf("%v: it reads 18 rows, not the table", s)
 	}
+	for _, s := range steps {
+		if s.Kernel != "rope" {
+			continue
+		}
+		a := s.Args
+		if table := a.In[2].Shape; s.Bytes != int64(4*(2*a.Out[0].Len()+18+min(18, table[0])*table[1])) || table[0] == 18 {
+			t.Errorf("%v: it reads as many rows of the table as there are, and as it needs", s)
+		}
+	}
 }
 
 // TestTrace wants a traced run to give the bits of a plain one, each launch run once and in order, and errors to name the launch.

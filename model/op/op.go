@@ -191,6 +191,9 @@ func (o *Op) Hashcode() uint32 {
 
 func (o *Op) String() string { return fmt.Sprintf("%s=%s%+v", o.path, o.call.Kernel(), o.call) }
 
+// GradSuffix ends the path of a node's gradient nodes, behind which a word may tell these apart.
+const GradSuffix = ".grad"
+
 // DiffWRT implements [G.SDOp].
 func (o *Op) DiffWRT(inputs int) []bool {
 	if r, ok := rules[o.call.Kernel()]; ok && len(r.wrt) > 0 {
@@ -206,7 +209,7 @@ func (o *Op) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
 		return nil, fmt.Errorf("%s: %s has no gradient", o.path, o.call.Kernel())
 	}
 	var err error
-	o.grads, err = r.grad(application{path: o.path + ".grad", call: o.call, in: in, out: out, grad: grad})
+	o.grads, err = r.grad(application{path: o.path + GradSuffix, call: o.call, in: in, out: out, grad: grad})
 	return o.grads, err
 }
 

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -29,6 +30,10 @@ func NewSampler(o Options) (*Sampler, error) {
 // penalty, in any order. sequence and position number the sample and the place of the new id in it: one pair always draws the same random
 // number, whatever was drawn before. A logit that is not finite is an error. Nothing is allocated after the first call of a size.
 func (s *Sampler) Next(logits []float32, seen []int32, sequence, position int) (int32, error) {
+	if s.options.Temperature == 0 && !s.penalises() {
+		id, err := likeliest(logits)
+		return id, placed(err, sequence, position)
+	}
 	if err := s.load(logits, seen); err != nil {
 		return 0, placed(err, sequence, position)
 	}
@@ -46,10 +51,35 @@ func placed(err error, sequence, position int) error {
 	return fmt.Errorf("sample: sequence %d, id at position %d: %w", sequence, position, err)
 }
 
+// likeliest is the id of the largest logit, the first of several.
+func likeliest(logits []float32) (best int32, err error) {
+	if len(logits) == 0 {
+		return 0, errNoLogits
+	}
+	const exponent = 0xff << 23 // all ones in NaN and in infinities
+	top := logits[0]
+	for id, x := range logits {
+		if math.Float32bits(x)&exponent == exponent {
+			return 0, notFinite(id, x)
+		}
+		if x > top {
+			best, top = int32(id), x
+		}
+	}
+	return best, nil
+}
+
+var errNoLogits = errors.New("there are no logits to choose from")
+
+func notFinite(id int, logit float32) error {
+	return fmt.Errorf("the logit of id %d is %v: the model's weights or activations are not finite "+
+		"(take an earlier checkpoint, or train with a lower learning rate or with clipping)", id, logit)
+}
+
 // load copies the logits, applies the penalty and finds the best candidate.
 func (s *Sampler) load(logits []float32, seen []int32) error {
 	if len(logits) == 0 {
-		return fmt.Errorf("there are no logits to choose from")
+		return errNoLogits
 	}
 	if cap(s.z) < len(logits) {
 		s.z, s.weights = make([]float64, len(logits)), make([]float64, len(logits))
@@ -57,8 +87,7 @@ func (s *Sampler) load(logits []float32, seen []int32) error {
 	s.z, s.weights = s.z[:len(logits)], s.weights[:len(logits)]
 	for id, x := range logits {
 		if x-x != 0 { // NaN and infinities
-			return fmt.Errorf("the logit of id %d is %v: the model's weights or activations are not finite "+
-				"(take an earlier checkpoint, or train with a lower learning rate or with clipping)", id, x)
+			return notFinite(id, x)
 		}
 		s.z[id] = float64(x)
 	}
@@ -74,12 +103,16 @@ func (s *Sampler) load(logits []float32, seen []int32) error {
 	return nil
 }
 
+func (s *Sampler) penalises() bool {
+	return s.options.RepetitionPenalty != 0 && s.options.RepetitionPenalty != 1
+}
+
 // penalise works from the logits as they came, so that an id seen twice is penalised once.
 func (s *Sampler) penalise(logits []float32, seen []int32) error {
-	penalty := s.options.RepetitionPenalty
-	if penalty == 0 || penalty == 1 {
+	if !s.penalises() {
 		return nil
 	}
+	penalty := s.options.RepetitionPenalty
 	for i, id := range seen {
 		if id < 0 || int(id) >= len(logits) {
 			return fmt.Errorf("id %d, number %d of those seen, is outside [0, %d), the ids that have logits", id, i, len(logits))

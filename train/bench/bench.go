@@ -61,7 +61,7 @@ func (c Ceilings) Reading() float64 {
 }
 
 func (c Ceilings) profile() profile.Ceilings {
-	return profile.Ceilings{FLOPs: 1e9 * c.Arithmetic(), Bytes: 1e9 * c.Copy}
+	return profile.Ceilings{FLOPs: 1e9 * c.Arithmetic(), Bytes: 1e9 * c.Copy, Read: 1e9 * c.Read}
 }
 
 // Kernel is one call at one shape.
@@ -118,7 +118,7 @@ type Sample struct {
 	Prompt        int     `json:"prompt_tokens"`
 	Prefill       float64 `json:"prefill_tokens_s"`
 	Decode        float64 `json:"decode_tokens_s"`
-	BytesPerToken int64   `json:"bytes_per_token"` // that decoding one token reads and writes: nearly all of it the weights
+	BytesPerToken int64   `json:"bytes_per_token"` // that decoding one token reads and writes, on average over those written: the weights, and the keys and values so far
 	GBs           float64 `json:"gb_s"`            // at that speed
 	Share         float64 `json:"share_of_read"`   // of the ceiling of reading
 }

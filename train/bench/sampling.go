@@ -43,7 +43,8 @@ func (r *Report) measureSample(ctx context.Context, be kernels.Backend, o Option
 	}
 	defer func() { err = errors.Join(err, g.Free()) }()
 	s = &Sample{Weights: stored, Prompt: max(o.Model.Context/2, 1)}
-	if s.BytesPerToken, err = decodeBytes(w); err != nil {
+	t, err := trafficOf(w)
+	if err != nil {
 		return nil, err
 	}
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
@@ -54,28 +55,12 @@ func (r *Report) measureSample(ctx context.Context, be kernels.Backend, o Option
 	if s.Prefill, err = prefill(ctx, g, prompt, o.Seconds/2); err != nil {
 		return nil, err
 	}
-	if s.Decode, err = decode(ctx, g, prompt[:1], o); err != nil {
+	if s.Decode, s.BytesPerToken, err = decode(ctx, g, prompt[:1], t, o); err != nil {
 		return nil, err
 	}
 	s.GBs = float64(s.BytesPerToken) * s.Decode / 1e9
 	s.Share = s.GBs / r.Ceilings.Reading()
 	return s, nil
-}
-
-// decodeBytes is what the launches that decode one token read and write at the least.
-func decodeBytes(w *model.Weights) (bytes int64, err error) {
-	net, err := model.Build(w.Config, model.Options{Mode: model.Cached, B: 1, T: 1})
-	if err != nil {
-		return 0, err
-	}
-	plan, err := net.PlanFor(w)
-	if err != nil {
-		return 0, err
-	}
-	for _, s := range plan.Steps() {
-		bytes += s.Bytes
-	}
-	return bytes, nil
 }
 
 // prefill is the tokens of prompts read in a second. The first prompt is not counted.
@@ -96,25 +81,29 @@ func prefill(ctx context.Context, g *sample.Generator, prompt []int32, seconds f
 	return float64(read) / time.Since(began).Seconds(), nil
 }
 
-// decode is the tokens written in a second, always the likeliest, until the context is full, and again from the start.
-func decode(ctx context.Context, g *sample.Generator, prompt []int32, o Options) (float64, error) {
+// decode is the tokens written in a second, always the likeliest, until the context is full, and again from the start, and the bytes that one of
+// them read and wrote on average: of a context of one token, what the first would.
+func decode(ctx context.Context, g *sample.Generator, prompt []int32, t traffic, o Options) (rate float64, bytes int64, err error) {
 	likeliest, err := sample.NewSampler(sample.Options{})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	written := 0
+	written, moved := 0, int64(0)
 	var spent time.Duration
 	for written == 0 || spent.Seconds() < o.Seconds/2 {
 		n, took, err := writeOnce(ctx, g, prompt, o.Model.Context, likeliest, o.Seconds/2)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		written, spent = written+n, spent+took
+		for i := range n {
+			moved += t.bytes(len(prompt) + i + 1)
+		}
 		if o.Model.Context == 1 {
-			break
+			return 0, t.bytes(1), nil
 		}
 	}
-	return float64(written) / max(spent.Seconds(), 1e-9), nil
+	return float64(written) / max(spent.Seconds(), 1e-9), moved / int64(written), nil
 }
 
 // writeOnce writes up to so many tokens, or for so many seconds, and says how many came after the first and how long they took: the prompt is

@@ -7,11 +7,12 @@
 //	optimizer.safetensors  the optimizer's state
 //	state.json             what else the loop must remember, opaque here
 //	config.yaml, …         further named files
-//	manifest.json          format version, step, and size and SHA-256 of every file above
+//	manifest.json          format version, step, size and SHA-256 of every file above, and CRC-32C of every tensor in them
 //
 // It is written under another name beside its place, every file and the folder made durable, and then renamed: a folder under its final
 // name is whole, unless it was damaged later, which the manifest shows. While a checkpoint of the same step is being replaced, the one
-// before is called step-00000100.old, and counts as a checkpoint too. Names that begin with .tmp- are unfinished or being removed.
+// before is called step-00000100.old, and counts as a checkpoint too. Names that begin with .tmp- are unfinished or being removed; those that
+// end in .aside-1 were set aside by their owner, and do not count.
 //
 // One process at a time may write to a run: see [Lock].
 package checkpoint

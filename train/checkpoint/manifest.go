@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// format is the version of the folder's layout.
-const format = 1
+// format is the version of the folder's layout that is written; see [readers] for those that are read.
+const format = 2
 
 // maxManifest bounds what is read as a manifest, in bytes.
-const maxManifest = 1 << 20
+const maxManifest = 16 << 20
 
 // manifest is the content of manifest.json.
 type manifest struct {
@@ -27,9 +27,17 @@ type manifest struct {
 }
 
 type fileEntry struct {
+	Name    string        `json:"name"`
+	Size    int64         `json:"size"`
+	SHA256  string        `json:"sha256"`            // in hexadecimal
+	Tensors []tensorEntry `json:"tensors,omitempty"` // of a file of tensors, in the order of their data, which ends the file
+}
+
+// tensorEntry is one tensor's data.
+type tensorEntry struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"` // in hexadecimal
+	CRC32C string `json:"crc32c"` // in hexadecimal
 }
 
 // encode returns the manifest as JSON, sealed with its own checksum.
@@ -44,26 +52,61 @@ func (m manifest) encode() ([]byte, error) {
 	return append(sealed, '\n'), err
 }
 
-// decodeManifest parses a manifest and checks everything that can be checked without the files.
+// decodeManifest parses a manifest of any format that is read and checks everything that can be checked without the files.
 func decodeManifest(data []byte) (manifest, error) {
-	var m manifest
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&m); err != nil {
-		return m, fmt.Errorf("is no manifest: %w", err)
+	found, err := formatOf(data)
+	if err != nil {
+		return manifest{}, fmt.Errorf("is no manifest: %w", err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return m, errors.New("has more after its end")
+	read, known := readers[found]
+	if !known {
+		return manifest{}, unknownFormat(found)
 	}
-	if m.Format != format {
-		return m, fmt.Errorf("format %d, this program reads format %d", m.Format, format)
-	}
-	bare := m
-	bare.SHA256 = ""
-	if again, err := json.Marshal(bare); err != nil || hexSum(again) != m.SHA256 {
-		return m, errors.New("does not have its own checksum: it was changed")
+	m, err := read(data)
+	if err != nil {
+		return m, err
 	}
 	return m, m.check()
+}
+
+// formatOf reads the format, which is a manifest's first value in every version.
+func formatOf(data []byte) (int, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	for _, want := range []json.Token{json.Delim('{'), "format"} {
+		if t, err := d.Token(); err != nil {
+			return 0, err
+		} else if t != want {
+			return 0, fmt.Errorf("begins with %v where %v belongs", t, want)
+		}
+	}
+	var n int
+	err := d.Decode(&n)
+	return n, err
+}
+
+// unknownFormat says what to do about a format that is not read.
+func unknownFormat(found int) error {
+	if found > format {
+		return fmt.Errorf("format %d is newer than this program, which reads formats 1 to %d: use the version of prenorm that wrote it, or a later one", found, format)
+	}
+	return fmt.Errorf("format %d, this program reads formats 1 to %d: the manifest is not one that prenorm wrote", found, format)
+}
+
+// decodeSealed parses JSON strictly into a manifest of its format. bare returns the JSON that the seal was made of, and the seal.
+func decodeSealed(data []byte, into any, bare func() (sealed any, sum string)) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("is no manifest: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("has more after its end")
+	}
+	m, sum := bare()
+	if again, err := json.Marshal(m); err != nil || hexSum(again) != sum {
+		return errors.New("does not have its own checksum: it was changed")
+	}
+	return nil
 }
 
 func (m manifest) check() error {
@@ -79,6 +122,13 @@ func (m manifest) check() error {
 		}
 		if f.Size < 0 {
 			return fmt.Errorf("gives %s %d bytes", f.Name, f.Size)
+		}
+		left := f.Size
+		for _, t := range f.Tensors {
+			if t.Size < 0 || t.Size > left {
+				return fmt.Errorf("gives %s of %s %d bytes, of %d that are left in the file", t.Name, f.Name, t.Size, left)
+			}
+			left -= t.Size
 		}
 	}
 	for _, name := range []string{modelFile, optimizerFile, stateFile} {

@@ -30,6 +30,8 @@ type memoryFS struct {
 	count int // operations so far
 	at    int // the operation where the fault begins
 	fault fault
+
+	onCreate func(path string) // is told of every new file; nil = nobody
 }
 
 // node is a file or a folder, each with its present and its durable state.
@@ -124,6 +126,9 @@ func (m *memoryFS) Create(path string) (File, error) {
 	n := &node{}
 	if err := m.add(path, n); err != nil {
 		return nil, err
+	}
+	if m.onCreate != nil {
+		m.onCreate(path)
 	}
 	return &memoryWriter{m, n}, nil
 }

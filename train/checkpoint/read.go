@@ -77,6 +77,9 @@ func (l *Loaded) read(f *folder, e fileEntry) error {
 		if err != nil {
 			return err
 		}
+		if err := sameTensors(e, file.Tensors); err != nil {
+			return err
+		}
 		if e.Name == modelFile {
 			l.Weights, l.Metadata = file.Tensors, file.Metadata
 		} else {
@@ -173,8 +176,12 @@ func (f *folder) read(e fileEntry) ([]byte, error) {
 	if _, err := io.ReadFull(file, data); err != nil {
 		return nil, err
 	}
-	if hexSum(data) != e.SHA256 {
-		return nil, errChecksum
+	tensors := newTensorCheck(e)
+	if _, err := tensors.Write(data); err != nil {
+		return nil, err
+	}
+	if err := tensors.err(hexSum(data) == e.SHA256); err != nil {
+		return nil, err
 	}
 	return data, nil
 }
@@ -204,15 +211,12 @@ func (f *folder) verify(e fileEntry, buffer []byte) error {
 		return err
 	}
 	defer file.Close()
-	hash := sha256.New()
+	hash, tensors := sha256.New(), newTensorCheck(e)
 	// The wrapper hides methods with which io.CopyBuffer would use a smaller buffer of its own.
-	if _, err := io.CopyBuffer(hash, struct{ io.Reader }{file}, buffer); err != nil {
+	if _, err := io.CopyBuffer(io.MultiWriter(hash, tensors), struct{ io.Reader }{file}, buffer); err != nil {
 		return err
 	}
-	if hex.EncodeToString(hash.Sum(nil)) != e.SHA256 {
-		return errChecksum
-	}
-	return nil
+	return tensors.err(hex.EncodeToString(hash.Sum(nil)) == e.SHA256)
 }
 
 // sizesRight is verify without the checksums: the manifest is sound and every file has its size.

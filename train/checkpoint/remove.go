@@ -7,40 +7,46 @@ import (
 	"strings"
 )
 
-// Prune removes the oldest checkpoints beyond keep and returns their folders; keep < 1 removes none. Checkpoints whose manifest or sizes
+// Prune removes the checkpoints that keep gives no reason for, oldest first, and returns their folders. Checkpoints whose manifest or sizes
 // are wrong are neither counted nor removed. The newest whole one, checksums included, is never removed, whatever lies above it.
-func Prune(fsys FS, root string, keep int) (removed []string, err error) {
-	if keep < 1 {
+func Prune(fsys FS, root string, keep Keep) (removed []string, err error) {
+	if keep.Newest < 1 {
 		return nil, nil
 	}
 	entries, err := List(fsys, root)
 	if err != nil {
 		return nil, err
 	}
-	var sound []string // newest first
+	var sound []Entry // newest first
 	for _, e := range slices.Backward(entries) {
 		if sizesRight(fsys, e.Dir) {
-			sound = append(sound, e.Dir)
+			sound = append(sound, e)
 		}
 	}
-	if len(sound) <= keep {
+	var spare []string // oldest first
+	for i, e := range slices.Backward(sound) {
+		if len(keep.Reasons(i, e.Step)) == 0 {
+			spare = append(spare, e.Dir)
+		}
+	}
+	if len(spare) == 0 {
 		return nil, nil
 	}
-	newest := slices.IndexFunc(sound, func(dir string) bool {
-		_, err := verify(fsys, dir)
+	newest := slices.IndexFunc(sound, func(e Entry) bool {
+		_, err := verify(fsys, e.Dir)
 		return err == nil
 	})
 	if newest < 0 {
 		return nil, nil
 	}
-	for i := len(sound) - 1; i >= keep; i-- {
-		if i == newest {
+	for _, dir := range spare {
+		if dir == sound[newest].Dir {
 			continue
 		}
-		if err := discard(fsys, root, sound[i]); err != nil {
-			return removed, fmt.Errorf("checkpoint %s: not removed: %w", sound[i], err)
+		if err := discard(fsys, root, dir); err != nil {
+			return removed, fmt.Errorf("checkpoint %s: not removed: %w", dir, err)
 		}
-		removed = append(removed, sound[i])
+		removed = append(removed, dir)
 	}
 	return removed, nil
 }

@@ -91,14 +91,16 @@ func write(fsys FS, dir string, s Snapshot, state []byte) error {
 		m.Files = append(m.Files, entry)
 		return err
 	}
-	tensors := func(list []safetensors.Tensor, metadata map[string]string) func(io.Writer) error {
-		return func(w io.Writer) error { return safetensors.Write(w, list, metadata) }
-	}
-	if err := add(modelFile, tensors(s.Weights, s.Metadata)); err != nil {
-		return err
-	}
-	if err := add(optimizerFile, tensors(s.Optimizer, nil)); err != nil {
-		return err
+	for _, t := range []struct {
+		name     string
+		list     []safetensors.Tensor
+		metadata map[string]string
+	}{{modelFile, s.Weights, s.Metadata}, {optimizerFile, s.Optimizer, nil}} {
+		sums := sumTensors(t.list) // before they are written: what changes from here on does not pass unseen
+		if err := add(t.name, func(w io.Writer) error { return safetensors.Write(w, t.list, t.metadata) }); err != nil {
+			return err
+		}
+		m.Files[len(m.Files)-1].Tensors = sums
 	}
 	if err := add(stateFile, whole(state)); err != nil {
 		return err
@@ -118,7 +120,7 @@ func write(fsys FS, dir string, s Snapshot, state []byte) error {
 		return err
 	}
 	if len(sealed) > maxManifest {
-		return fmt.Errorf("%d files are too many for one checkpoint", len(m.Files))
+		return fmt.Errorf("%d files and %d tensors are too many for one checkpoint", len(m.Files), len(s.Weights)+len(s.Optimizer))
 	}
 	if _, err := writeFile(fsys, dir, manifestFile, whole(sealed)); err != nil {
 		return err

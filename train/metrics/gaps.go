@@ -21,6 +21,13 @@ func (g *gaps) see(step int64) {
 	g.last, g.width, g.before = step, width, g.width
 }
 
+// held takes a step that was passed over, and so has no record of an update, where that is the one due next.
+func (g *gaps) held(step int64) {
+	if step-g.last == g.width {
+		g.see(step)
+	}
+}
+
 // String warns of them.
 func (g gaps) String() string {
 	if g.found == 0 {

@@ -18,7 +18,7 @@ const (
 	KindNote   = "note"
 )
 
-// Record is a line of the file: [Train], [Eval], [Sample], [Inspect], [Lines] or [Note].
+// Record is a line of the file: [Train], [Eval], [Sample], [Inspect], [Guard], [Lines] or [Note].
 type Record interface {
 	kind() string
 	step() int64
@@ -140,6 +140,8 @@ func decode(line []byte) (Record, error) {
 		return decodeAs[Inspect](line)
 	case KindLines:
 		return decodeAs[Lines](line)
+	case KindGuard:
+		return decodeAs[Guard](line)
 	case KindNote:
 		return decodeAs[Note](line)
 	}

@@ -9,13 +9,22 @@ import (
 )
 
 // Writer appends records to a metrics file. Every record reaches the system in one write before Write returns. A Writer is not for use by
-// several goroutines at once.
+// several goroutines at once, but for [Writer.Sync].
 type Writer struct {
-	file *os.File
+	file file
 	size int64 // bytes of whole lines
 	last map[string]int64
 
 	seconds Float // of the last Train record
+	eval    Eval  // the last Eval record
+}
+
+// file is what a Writer asks of a file, so that a test can stand in for one that fails.
+type file interface {
+	io.ReadWriteSeeker
+	Truncate(size int64) error
+	Sync() error
+	Close() error
 }
 
 // Recovered tells what opening an existing file did to it.
@@ -56,6 +65,11 @@ func open(path string, step int64) (*Writer, Recovered, error) {
 	if err != nil {
 		return nil, Recovered{}, err
 	}
+	return openFrom(f, path, step)
+}
+
+// openFrom is open for a file that is open.
+func openFrom(f file, path string, step int64) (*Writer, Recovered, error) {
 	w := &Writer{file: f, last: map[string]int64{}}
 	recovered, err := w.recover(path, step)
 	if err != nil {
@@ -87,6 +101,11 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 		default:
 			r.Kept++
 			w.last[kind] = at
+			if kind == KindEval {
+				if err := json.Unmarshal(line, &w.eval); err != nil {
+					return err
+				}
+			}
 			if kind == KindTrain {
 				var t Train
 				if err := json.Unmarshal(line, &t); err != nil {
@@ -94,6 +113,9 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 				}
 				w.seconds = t.Seconds
 				holes.see(at)
+			}
+			if kind == KindGuard {
+				holes.held(at)
 			}
 			keep = offset + int64(len(line)) + 1
 		}
@@ -149,6 +171,9 @@ func (w *Writer) Write(r Record) error {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	w.last[r.kind()] = r.step()
+	if e, ok := r.(Eval); ok {
+		w.eval = e
+	}
 	return nil
 }
 
@@ -158,6 +183,9 @@ func (w *Writer) Last(kind string) (step int64, ok bool) {
 	step, ok = w.last[kind]
 	return step, ok
 }
+
+// LastEval is the last Eval record in the file; a zero one where there is none.
+func (w *Writer) LastEval() Eval { return w.eval }
 
 // Seconds is what the last Train record kept by [Open] says was spent training, from which a resumed run counts on; 0 where there is none.
 func (w *Writer) Seconds() Float {

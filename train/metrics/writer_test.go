@@ -99,11 +99,17 @@ func TestNaN(t *testing.T) {
 func run(t *testing.T, w *Writer, from, to int64) {
 	t.Helper()
 	for s := from; s <= to; s++ {
-		write(t, w, Train{Step: s, Loss: Float(1 / float64(s))})
-		if s%5 == 0 {
-			write(t, w, Eval{Step: s, Loss: 2}, Sample{Step: s, Text: "x"})
-		}
+		write(t, w, recordsOf(s)...)
 	}
+}
+
+// recordsOf are the records of one step.
+func recordsOf(s int64) []Record {
+	list := []Record{Train{Step: s, Loss: Float(1 / float64(s))}}
+	if s%5 == 0 {
+		list = append(list, Eval{Step: s, Loss: 2}, Sample{Step: s, Text: "x"})
+	}
+	return list
 }
 
 // TestResume stops a run at every fifth byte of its file, goes on from the checkpoint before, and wants the uninterrupted run's file.

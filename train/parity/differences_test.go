@@ -88,7 +88,8 @@ func TestHostileFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for change, want := range map[string]string{
-		`"vocab": 67->"vocab": 16777216`:         "embed_tokens.weight",
+		`"vocab": 67->"vocab": 16777216`:         "B·T·vocab is 436207616",
+		`"width": 32->"width": 64`:               "embed_tokens.weight",
 		`"layers": 3->"layers": 100000`:          "layers",
 		`"B": 2->"B": 2000000`:                   "between 1 and",
 		`"T": 13->"T": -1`:                       "between 1 and",

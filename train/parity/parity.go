@@ -123,6 +123,10 @@ func (k *checker) logits() error {
 	if err != nil || !ok {
 		return err
 	}
+	// Before memory is allocated for what the file may only claim to hold.
+	if all := k.fc.B * k.fc.T * k.config.Vocab; len(want) != all {
+		return fmt.Errorf("tensor output.logits has %d elements, B·T·vocab is %d", len(want), all)
+	}
 	w, err := k.weights()
 	if err != nil {
 		return err
@@ -148,9 +152,6 @@ func (k *checker) logits() error {
 	got := make([]float32, k.fc.B*k.fc.T*k.config.Vocab)
 	if err := program.Get(model.OutLogits, got); err != nil {
 		return err
-	}
-	if len(want) != len(got) {
-		return fmt.Errorf("tensor output.logits has %d elements, B·T·vocab is %d", len(want), len(got))
 	}
 	fig := Figure{Kind: "logits"}
 	for i := range got {

@@ -170,3 +170,20 @@ func TestByKernel(t *testing.T) {
 		t.Errorf("got\n%+v\nwant\n%+v", rows, want)
 	}
 }
+
+// TestRoof takes what is read beside the copy of what is written at the speed of reading, where that is known.
+func TestRoof(t *testing.T) {
+	of := func(n int) []kernels.View { return []kernels.View{kernels.Shaped(kernels.I8, n)} }
+	step := exec.StepInfo{Bytes: 70, Args: kernels.Args{Out: of(6), Aux: of(4)}} // 10 bytes are written, 60 read, 50 of them besides
+	for _, k := range []struct {
+		c    Ceilings
+		want float64
+	}{{Ceilings{Bytes: 10, Read: 5}, 2 + 10}, {Ceilings{Bytes: 10}, 7}, {Ceilings{FLOPs: 1, Bytes: 10, Read: 5}, 20}} {
+		if got := k.c.Roof(20, step.Bytes, step.ReadOnly()); got != k.want {
+			t.Errorf("%+v: %v seconds, want %v", k.c, got, k.want)
+		}
+	}
+	if n := (exec.StepInfo{Bytes: 6, Args: kernels.Args{Out: of(100)}}).ReadOnly(); n != 0 { // a table of which rows are written
+		t.Errorf("%d bytes are read only, want none", n)
+	}
+}

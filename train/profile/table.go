@@ -20,18 +20,25 @@ type Row struct {
 // Ceilings are what a device was seen to reach.
 type Ceilings struct {
 	FLOPs float64 // a second, in matrix products
-	Bytes float64 // a second, read and written
+	Bytes float64 // a second, read and written in equal parts by a copy
+	Read  float64 // a second, read and nothing written; 0 = as Bytes
 }
 
 // Roof is the least time that work takes at the ceilings: that of its arithmetic or that of its memory traffic, whichever is longer (the
-// roofline model, Williams et al., 2009).
-func (c Ceilings) Roof(flops, bytes int64) float64 {
+// roofline model, Williams et al., 2009). Of the traffic, as much as is written goes with as much that is read at the speed of a copy, and the
+// bytes of readOnly, which are read besides, at that of reading: memory that takes writes beside reads is slower when it only reads.
+func (c Ceilings) Roof(flops, bytes, readOnly int64) float64 {
 	var arithmetic, memory float64
 	if c.FLOPs > 0 {
 		arithmetic = float64(flops) / c.FLOPs
 	}
 	if c.Bytes > 0 {
-		memory = float64(bytes) / c.Bytes
+		memory = float64(bytes-readOnly) / c.Bytes
+		if c.Read > 0 {
+			memory += float64(readOnly) / c.Read
+		} else {
+			memory += float64(readOnly) / c.Bytes
+		}
 	}
 	return max(arithmetic, memory)
 }
@@ -50,7 +57,7 @@ func ByKernel(launches []Launch, c Ceilings) []Row {
 		r.Seconds += l.Seconds()
 		r.FLOPs += l.FLOPs
 		r.Bytes += l.Bytes
-		r.Roof += c.Roof(l.FLOPs, l.Bytes)
+		r.Roof += c.Roof(l.FLOPs, l.Bytes, l.ReadOnly())
 	}
 	var list []Row
 	for _, r := range rows {

@@ -12,6 +12,7 @@ type assembler struct {
 	*build.Context
 	masks     operand.Mem // see maskTable
 	constants map[string]operand.Mem
+	far       bool // functions are for memory beyond the caches
 }
 
 // begin starts a function that keeps nothing of what its pointers point to.

@@ -42,6 +42,11 @@ func (a *assembler) dots(name string, l level, group int) {
 		d.tail, d.spare = a.vectors(l, per), a.vectors(l, per)
 		a.wordMasks(left, d.tail...)
 	}
+	length := a.GP64() // rows without gaps are one stream, which memory serves best
+	a.MOVQ(d.k, length)
+	a.SHLQ(operand.Imm(2), length)
+	a.CMPQ(length, d.ldw)
+	a.JE(to("one"))
 	d.rows("many", group, "one")
 	d.rows("one", 1, "done")
 	a.Label("done")

@@ -94,24 +94,28 @@ func (c curve) slope(s *span, x vec) (y, d vec) {
 
 func (a *assembler) curve(l level, c curve) {
 	s := a.newSpan(l, c.name, "func(y, x []float32)", "is y = f(x).", "y", "x")
+	s.beyond(out("y"), in("x"))
 	s.each(func(p int) {
 		x := s.load("x", p)
 		s.store(s.div(x, s.logistic(c.minus(s, x))), "y", p)
 	})
 	a.end()
 	s = a.newSpan(l, c.name+"Grad", "func(dx, x, dy []float32)", "is dx = f'(x) dy; dx may be dy.", "dx", "x", "dy")
+	s.beyond(out("dx"), in("x", "dy"))
 	s.each(func(p int) {
 		_, d := c.slope(s, s.load("x", p))
 		s.store(s.mul(d, s.load("dy", p)), "dx", p)
 	})
 	a.end()
 	s = a.newSpan(l, c.name+"Gate", "func(y, gate, up []float32)", "is y = f(gate) up.", "y", "gate", "up")
+	s.beyond(out("y"), in("gate", "up"))
 	s.each(func(p int) {
 		x := s.load("gate", p)
 		s.store(s.mul(s.div(x, s.logistic(c.minus(s, x))), s.load("up", p)), "y", p)
 	})
 	a.end()
 	s = a.newSpan(l, c.name+"GateGrad", "func(dgate, dup, gate, up, dy []float32)", "is dgate = f'(gate) up dy, dup = f(gate) dy.", "dgate", "dup", "gate", "up", "dy")
+	s.beyond(out("dgate", "dup"), in("gate", "up", "dy"))
 	s.each(func(p int) {
 		y, d := c.slope(s, s.load("gate", p))
 		dy := s.load("dy", p)

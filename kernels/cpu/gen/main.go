@@ -32,13 +32,20 @@ var files = []struct {
 // vectors writes everything that goes over rows and elements.
 func vectors(a *assembler) {
 	for _, l := range levels {
-		for _, c := range curveList {
-			a.curve(l, c)
+		for _, a.far = range []bool{false, true} {
+			for _, c := range curveList {
+				a.curve(l, c)
+			}
+			a.norms(l)
+			a.plain(l)
+			a.dropout(l)
 		}
+		a.far = false
 		a.softmax(l)
-		a.norms(l)
-		a.plain(l)
+		a.finite(l)
+		a.converts(l)
 	}
+	a.fence()
 }
 
 // packedFunctions writes what reads stored weights.

@@ -7,20 +7,19 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// storage is how weights lie in memory for [dotsWriter.packedRows]: the bytes of one, and whether runs of runLength have a scale.
+// storage is how weights lie in memory for [dotsWriter.packedRows]: the bytes of one, whether runs of runLength have a scale, and how many rows are
+// read side by side. Memory serves one stream best; widening bytes takes as long as they take to come, so that two chains of sums pay.
 type storage struct {
 	name   string
 	bytes  int
 	scaled bool
+	group  int
 }
 
-var storages = []storage{{"Halves", 2, false}, {"Bytes", 1, true}}
+var storages = []storage{{"Halves", 2, false, 1}, {"Bytes", 1, true, 2}}
 
 // runLength is the number of weights that share a scale; all rows are a multiple of it.
 const runLength = 32
-
-// packedGroup is how many rows are read side by side.
-const packedGroup = 4
 
 // packed writes the functions that read stored weights.
 func (a *assembler) packed(l level) {
@@ -47,7 +46,9 @@ func (a *assembler) packedDots(l level, s storage) {
 		a.SHLQ(operand.Imm(1), d.lds)
 		d.lds3 = a.times3(d.lds)
 	}
-	d.packedRows("many", s, packedGroup, "one")
+	if s.group > 1 {
+		d.packedRows("many", s, s.group, "one")
+	}
 	d.packedRows("one", s, 1, "done")
 	a.Label("done")
 	a.end()
@@ -70,14 +71,9 @@ func (d *dotsWriter) packedRows(label string, s storage, group int, next string)
 	if s.scaled {
 		d.MOVQ(d.scales, scales)
 	}
-	ahead := d.ahead([]reg.Register{w}, group)
-	for _, q := range ahead {
-		d.LEAQ(operand.Mem{Base: q, Index: d.ldw, Scale: 4}, q)
-	}
+	fetch := d.fetches(group, group*runLength*s.bytes)
 	d.Label(label + "Loop")
-	for i := range group * min(1, len(ahead)) {
-		d.PREFETCHT1(step(ahead[0], d.ldw, d.ldw3, i, 0))
-	}
+	fetch()
 	factors := make([]reg.VecVirtual, group)
 	for i := range factors {
 		if s.scaled {
@@ -94,9 +90,7 @@ func (d *dotsWriter) packedRows(label string, s storage, group int, next string)
 		}
 	}
 	d.ADDQ(operand.Imm(4*runLength), x)
-	for _, q := range append([]reg.Register{w}, ahead...) {
-		d.ADDQ(operand.Imm(uint64(runLength*s.bytes)), q)
-	}
+	d.ADDQ(operand.Imm(uint64(runLength*s.bytes)), w)
 	if s.scaled {
 		d.ADDQ(operand.Imm(2), scales)
 	}
@@ -110,6 +104,23 @@ func (d *dotsWriter) packedRows(label string, s storage, group int, next string)
 	}
 	d.SUBQ(operand.Imm(uint64(group)), d.n)
 	d.JMP(to(label))
+}
+
+// fetches prepares for rows that are read side by side, so many bytes of all of them in a step, and returns what a step writes: two groups ahead,
+// memory is fetched in the order in which it lies, as the processor itself does not follow several rows at once. A single row needs nothing.
+func (d *dotsWriter) fetches(group, bytes int) func() {
+	if group == 1 {
+		return func() {}
+	}
+	ahead := d.GP64()
+	d.LEAQ(operand.Mem{Base: d.w, Index: d.ldw, Scale: uint8(group)}, ahead)
+	d.LEAQ(operand.Mem{Base: ahead, Index: d.ldw, Scale: uint8(group)}, ahead)
+	return func() {
+		for at := 0; at < bytes; at += 64 {
+			d.PREFETCHT0(operand.Mem{Base: ahead, Disp: at})
+		}
+		d.ADDQ(operand.U32(uint32(bytes)), ahead)
+	}
 }
 
 // scale is a bfloat16 in every lane.

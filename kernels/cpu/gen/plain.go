@@ -6,23 +6,45 @@ import (
 
 func (a *assembler) plain(l level) {
 	s := a.newSpan(l, "add", "func(z, x, y []float32)", "is z = x + y; z may be either.", "z", "x", "y")
+	s.beyond(out("z"), in("x", "y"))
 	s.each(func(p int) { s.store(s.add(s.load("x", p), s.load("y", p)), "z", p) })
 	a.end()
 
+	s = a.newSpan(l, "move", "func(y, x []float32)", "is y = x.", "y", "x")
+	s.beyond(out("y"), nil)
+	s.each(func(p int) { s.store(s.load("x", p), "y", p) })
+	a.end()
+
+	s = a.newSpan(l, "addTo", "func(sum, x []float32)", "is sum += x.", "sum", "x")
+	s.beyond(nil, in("x"))
+	s.each(func(p int) { s.store(s.add(s.load("sum", p), s.load("x", p)), "sum", p) })
+	a.end()
+
+	s = a.newSpan(l, "addRow", "func(y, x, row []float32)", "is y = x + row; y may be x.", "y", "x", "row")
+	s.beyond(out("y"), in("x"))
+	s.each(func(p int) { s.store(s.add(s.load("x", p), s.load("row", p)), "y", p) })
+	a.end()
+
 	s = a.newSpan(l, "multiply", "func(y, x []float32, factor float32)", "is y = factor x; y may be x.", "y", "x")
+	s.beyond(out("y"), in("x"))
 	factor := s.scalar("factor")
 	s.each(func(p int) { s.store(s.mul(s.load("x", p), factor), "y", p) })
 	a.end()
 
+	s = a.newSpan(l, "fill", "func(y []float32, value float32)", "is y = value.", "y")
+	s.beyond(out("y"), nil)
+	value := s.scalar("value")
+	s.each(func(p int) { s.store(value, "y", p) })
+	a.end()
+
 	a.adamw(l)
 	a.rotate(l)
-	a.finite(l)
-	a.converts(l)
 }
 
 func (a *assembler) adamw(l level) {
 	s := a.newSpan(l, "adamw", "func(newP, newM, newV, p, m, v, g []float32, beta1, rest1, beta2, rest2, clip, keep, step, root, eps float32)",
 		"is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).", "newP", "newM", "newV", "p", "m", "v", "g")
+	s.beyond(nil, in("p", "m", "v", "g"))
 	beta1, rest1, beta2, rest2, clip := s.scalar("beta1"), s.scalar("rest1"), s.scalar("beta2"), s.scalar("rest2"), s.scalar("clip")
 	keep, step, root, eps := s.scalar("keep"), s.scalar("step"), s.scalar("root"), s.scalar("eps")
 	s.each(func(p int) {
@@ -47,13 +69,22 @@ func (a *assembler) adamw(l level) {
 
 func (a *assembler) rotate(l level) {
 	s := a.newSpan(l, "rotate", "func(cosine, sine, y, x []float32, sign float32)",
-		"turns the two halves of x, each as long as cosine, by angles of the given sign; y may be x.", "cosine", "sine", "y", "x")
+		"turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.", "cosine", "sine", "y", "x")
+	s.beyond(out("y", "yHigh"), in("x", "xHigh"))
 	for _, name := range []string{"y", "x"} {
 		high := s.GP64()
 		s.LEAQ(operand.Mem{Base: s.base[name], Index: s.n, Scale: 4}, high)
 		s.base[name+"High"] = high
 	}
 	sign := s.scalar("sign")
+	rest, half := s.GP64(), s.GP64()
+	s.Load(s.Param("y").Len(), rest)
+	s.MOVQ(s.n, half)
+	s.SHLQ(operand.Imm(1), half)
+	s.SUBQ(half, rest)
+	s.JL(to("end"))
+	s.SHLQ(operand.Imm(2), half)
+	s.Label("head")
 	s.each(func(p int) {
 		c, sine := s.load("cosine", p), s.mul(s.load("sine", p), sign)
 		x, high := s.load("x", p), s.load("xHigh", p)
@@ -63,6 +94,15 @@ func (a *assembler) rotate(l level) {
 		s.store(y, "y", p)
 		s.store(yHigh, "yHigh", p)
 	})
+	for _, name := range []string{"y", "yHigh", "x", "xHigh"} {
+		s.ADDQ(half, s.base[name])
+	}
+	elements := s.GP64()
+	s.MOVQ(half, elements)
+	s.SHRQ(operand.Imm(2), elements)
+	s.SUBQ(elements, rest)
+	s.JGE(to("head"))
+	s.Label("end")
 	a.end()
 }
 

@@ -30,6 +30,7 @@ func products(a *assembler) {
 	}
 	a.dots512()
 	a.dots256()
+	a.fetch()
 	for _, l := range levels {
 		a.multiplyAdds(l)
 	}
@@ -77,11 +78,12 @@ func (a *assembler) vectors(l level, n int) []reg.VecVirtual {
 	return v
 }
 
-const tileSignature = "func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from, bias, residual *float32, ldr int)"
+const tileSignature = "func(k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, n int, from, bias, residual *float32, ldr int, next *float32, ldn int, fetches int)"
 
 // tile writes C[r, n] = A B, one chain of fused multiply-adds over K for each element, plus from, bias and residual in this order, each unless it
 // is nil. Rows of from are ldc apart, those of the residual ldr. Rows of B hold n elements, of which the 256-bit tile reads two vectors. A lies
-// in rows of K elements, or in columns, K rows of r elements.
+// in rows of K elements, or in columns, K rows of r elements. Meanwhile it asks for memory that is read later: two cache lines at next, ldn further, and
+// so on, one pair every few steps as long as there are fetches and steps.
 func (a *assembler) tile(l level, r int, inRows bool) {
 	form := "Columns"
 	if inRows {
@@ -196,19 +198,43 @@ func (t *tileWriter) advance(steps int) {
 	t.LEAQ(operand.Mem{Base: t.ahead, Index: t.ldb, Scale: uint8(steps)}, t.ahead)
 }
 
+// steps ends with a jump back to the label where they begin, as often as count says.
+func (t *tileWriter) steps(count reg.GPVirtual, label string) {
+	for u := range unroll {
+		t.multiply(u)
+	}
+	t.advance(unroll)
+	t.DECQ(count)
+	t.JNZ(to(label))
+}
+
+// fetching are those steps that ask for later memory; count becomes that of the others.
+func (t *tileWriter) fetching() {
+	fetches := t.integer("fetches")
+	t.CMPQ(fetches, t.count)
+	t.CMOVQGT(t.count, fetches)
+	t.SUBQ(fetches, t.count)
+	t.TESTQ(fetches, fetches)
+	t.JZ(to("plain"))
+	next, ldn := t.integer("next"), t.stride("ldn")
+	t.Label("fetching")
+	t.PREFETCHT1(operand.Mem{Base: next})
+	t.PREFETCHT1(operand.Mem{Base: next, Disp: 64})
+	t.ADDQ(ldn, next)
+	t.steps(fetches, "fetching")
+	t.Label("plain")
+}
+
 func (t *tileWriter) loop() {
 	t.rest = t.GP64()
 	t.MOVQ(t.count, t.rest)
 	t.ANDQ(operand.Imm(unroll-1), t.rest)
 	t.SHRQ(operand.Imm(2), t.count)
+	t.fetching()
+	t.TESTQ(t.count, t.count)
 	t.JZ(to("rest"))
 	t.Label("loop")
-	for u := range unroll {
-		t.multiply(u)
-	}
-	t.advance(unroll)
-	t.DECQ(t.count)
-	t.JNZ(to("loop"))
+	t.steps(t.count, "loop")
 	t.Label("rest")
 	t.TESTQ(t.rest, t.rest)
 	t.JZ(to("store"))

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
@@ -18,18 +19,25 @@ type vec = reg.VecVirtual
 type span struct {
 	*assembler
 	level
-	base  map[string]reg.GPVirtual
-	n     reg.GPVirtual
-	at    reg.GPVirtual // the element that the step starts with
-	tail  bool          // the step is the last, shorter one
-	k     reg.OpmaskVirtual
-	masks []vec // for each part
-	loops int
+	base   map[string]reg.GPVirtual
+	n      reg.GPVirtual
+	at     reg.GPVirtual   // the element that the step starts with
+	tail   bool            // the step is the last, shorter one
+	bypass bool            // the step is one of those that go past the caches
+	outs   []string        // slices that are written past the caches where they are aligned
+	ins    map[string]bool // slices that are fetched ahead
+	k      reg.OpmaskVirtual
+	masks  []vec // for each part
+	loops  int
 }
 
-// newSpan starts a function name + bits. Slices are the parameters named; all have the length of the first.
+// newSpan starts a function name + bits, or name + "Far" + bits for memory beyond the caches. Slices are the parameters named; all have the
+// length of the first.
 func (a *assembler) newSpan(l level, name, signature, doc string, slices ...string) *span {
 	full := fmt.Sprintf("%s%d", name, l.bits)
+	if a.far {
+		full = fmt.Sprintf("%sFar%d", name, l.bits)
+	}
 	a.begin(full, signature, full+" "+doc)
 	s := &span{assembler: a, level: l, base: map[string]reg.GPVirtual{}}
 	for _, p := range slices {
@@ -51,7 +59,21 @@ func (s *span) steps(body func(part int)) (next reg.GPVirtual) {
 	s.loops++
 	s.at, next = s.GP64(), s.GP64()
 	s.XORQ(s.at, s.at)
-	s.Label(s.label("loop"))
+	if len(s.outs) > 0 {
+		s.unaligned(s.label("loop"))
+	}
+	if s.bypass = len(s.outs)+len(s.ins) > 0; s.bypass {
+		s.loop("farLoop", next, body)
+	}
+	if s.bypass = false; len(s.outs) > 0 || len(s.ins) == 0 {
+		s.loop("loop", next, body)
+	}
+	s.Label(s.label("rest"))
+	return next
+}
+
+func (s *span) loop(name string, next reg.GPVirtual, body func(part int)) {
+	s.Label(s.label(name))
 	s.LEAQ(operand.Mem{Base: s.at, Disp: 16}, next)
 	s.CMPQ(next, s.n)
 	s.JG(to(s.label("rest")))
@@ -59,9 +81,7 @@ func (s *span) steps(body func(part int)) (next reg.GPVirtual) {
 		body(p)
 	}
 	s.MOVQ(next, s.at)
-	s.JMP(to(s.label("loop")))
-	s.Label(s.label("rest"))
-	return next
+	s.JMP(to(s.label(name)))
 }
 
 // label is a name for a place of the present loop.
@@ -95,6 +115,9 @@ func (s *span) element(name string, part int) operand.Mem {
 
 func (s *span) load(name string, part int) vec {
 	v, m := s.vec(), s.element(name, part)
+	if s.bypass && part == 0 && s.ins[name] {
+		s.PREFETCHT1(m.Offset(fetchAhead))
+	}
 	switch {
 	case !s.tail:
 		s.VMOVUPS(m, v)
@@ -109,6 +132,8 @@ func (s *span) load(name string, part int) vec {
 func (s *span) store(v vec, name string, part int) {
 	m := s.element(name, part)
 	switch {
+	case s.bypass && slices.Contains(s.outs, name):
+		s.VMOVNTPS(v, m)
 	case !s.tail:
 		s.VMOVUPS(v, m)
 	case s.bits == 512:

@@ -7,7 +7,9 @@ import (
 // tanhs writes what a row of DyT goes through.
 func tanhs(a *assembler) {
 	for _, l := range levels {
-		a.dyt(l)
+		for _, a.far = range []bool{false, true} {
+			a.dyt(l)
+		}
 	}
 }
 
@@ -41,6 +43,7 @@ func (s *span) tanh(u vec) vec {
 
 func (a *assembler) dyt(l level) {
 	s := a.newSpan(l, "dyt", "func(y, x, gain, bias []float32, alpha float32)", "is y = gain tanh(alpha x) + bias.", "y", "x", "gain", "bias")
+	s.beyond(out("y"), in("x"))
 	alpha := s.scalar("alpha")
 	s.each(func(p int) {
 		h := s.tanh(s.mul(s.load("x", p), alpha))
@@ -52,6 +55,7 @@ func (a *assembler) dyt(l level) {
 	s = a.newSpan(l, "dytGrad", "func(dx, dgain, dbias, x, gain, dy []float32, alpha float32) float32",
 		"is, with h = tanh(alpha x) and s = dy gain (1 - h²): dx = alpha s, dgain += dy h, dbias += dy, and returns the sum of s x.",
 		"dx", "dgain", "dbias", "x", "gain", "dy")
+	s.beyond(out("dx"), in("x", "dy"))
 	alpha = s.scalar("alpha")
 	acc := s.zeros(s.parts())
 	s.each(func(p int) {

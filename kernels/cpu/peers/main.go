@@ -2,7 +2,7 @@
 
 // Command peers times matrix products of this package beside those of an OpenBLAS library, in turns in one process:
 //
-//	go run -tags peers ./kernels/cpu/peers -openblas LIBRARY [-threads 1,2] [-seconds S]
+//	go run -tags peers ./kernels/cpu/peers -openblas LIBRARY [-what products|attention] [-threads 1,2] [-seconds S]
 //
 // It needs cgo and a C compiler, to open the library. Each shape is measured in turns of one product each; the figures are medians, and the
 // ratio is the median over turns of OpenBLAS's time by ours. With one thread times are the thread's own, which other programs disturb little; with more
@@ -45,6 +45,7 @@ static double thread_seconds(void) {
 }
 
 static void set_threads(int n) { threads(n); }
+static void *gemm_address(void) { return gemm; }
 static const char *describe(void) { return config(); }
 static void multiply(int ta, int tb, int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c) {
 	gemm(101, ta ? 112 : 111, tb ? 112 : 111, m, n, k, 1.f, a, lda, b, ldb, 0.f, c, n);
@@ -102,14 +103,20 @@ func main() {
 	threads := flag.String("threads", "1,2", "numbers of threads")
 	seconds := flag.Float64("seconds", 1, "for each shape")
 	only := flag.String("only", "", "shapes whose names hold this")
+	what := flag.String("what", "products", "products or attention")
 	flag.Parse()
-	if err := run(*library, *threads, *only, *seconds); err != nil {
+	measure, known := map[string]func(n int, only string, seconds float64) error{"products": compare, "attention": compareAttention}[*what]
+	if !known {
+		fmt.Fprintf(os.Stderr, "peers: -what %s: wants products or attention\n", *what)
+		os.Exit(2)
+	}
+	if err := run(*library, *threads, *only, *seconds, measure); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(library, threads, only string, seconds float64) error {
+func run(library, threads, only string, seconds float64, measure func(n int, only string, seconds float64) error) error {
 	path := C.CString(library)
 	defer C.free(unsafe.Pointer(path))
 	if says := C.load(path); says != nil {
@@ -121,25 +128,39 @@ func run(library, threads, only string, seconds float64) error {
 		if err != nil || n < 1 {
 			return fmt.Errorf("-threads %s: wants numbers from 1 on", threads)
 		}
-		if err := compare(n, only, seconds); err != nil {
+		if err := measure(n, only, seconds); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compare measures every shape with n threads each.
-func compare(n int, only string, seconds float64) error {
-	be := cpu.New(n)
-	defer be.Close()
+// begin prepares a comparison with n threads each. With one, times are the thread's own.
+func begin(n int) (be *cpu.Backend, peak float64, end func()) {
+	be = cpu.New(n)
 	now = wall
+	unlock := func() {}
 	if n == 1 {
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		unlock = runtime.UnlockOSThread
 		now = func() float64 { return float64(C.thread_seconds()) }
 	}
-	C.set_threads(C.int(n))
-	peak := be.PeakFLOPs()
+	setThreads(n)
+	return be, be.PeakFLOPs(), func() {
+		unlock()
+		_ = be.Close()
+	}
+}
+
+func setThreads(n int) { C.set_threads(C.int(n)) }
+
+// sgemm is the library's function.
+func sgemm() unsafe.Pointer { return C.gemm_address() }
+
+// compare measures every shape with n threads each.
+func compare(n int, only string, seconds float64) error {
+	be, peak, end := begin(n)
+	defer end()
 	fmt.Printf("\n%d threads, peak %.1f GFLOP/s\n%-28s %22s %9s %9s %7s %8s\n", n, peak/1e9, "product", "m x n x k", "GFLOP/s", "OpenBLAS", "ratio", "of peak")
 	var ratios, shares, theirs []float64
 	for _, s := range shapes() {
@@ -160,14 +181,6 @@ func compare(n int, only string, seconds float64) error {
 
 // measure returns the median seconds of our product and of theirs, and the median of their time by ours.
 func (s shape) measure(be *cpu.Backend, threads int, seconds float64) (own, other, ratio float64, err error) {
-	r := rand.New(rand.NewPCG(1, 2))
-	random := func(n int) []float32 {
-		x := make([]float32, n)
-		for i := range x {
-			x[i] = r.Float32() - 0.5
-		}
-		return x
-	}
 	a, b, c, d := random(s.m*s.k), random(s.k*s.n), make([]float32, s.m*s.n), make([]float32, s.m*s.n)
 	av, bv := kernels.HostView(a, s.m, s.k), kernels.HostView(b, s.k, s.n)
 	lda, ldb, ta, tb := s.k, s.n, 0, 0
@@ -177,13 +190,7 @@ func (s shape) measure(be *cpu.Backend, threads int, seconds float64) (own, othe
 	if s.call.TransB {
 		bv.Shape, ldb, tb = []int{s.n, s.k}, s.k, 1
 	}
-	args := kernels.Args{Out: []kernels.View{kernels.HostView(c, s.m, s.n)}, In: []kernels.View{av, bv}}
-	work, err := be.Workspace(s.call, args)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	args.Work = kernels.HostView(make([]int8, work), work)
-	launch, err := be.Bind(s.call, args)
+	launch, err := bind(be, s.call, kernels.Args{Out: []kernels.View{kernels.HostView(c, s.m, s.n)}, In: []kernels.View{av, bv}})
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -191,22 +198,53 @@ func (s shape) measure(be *cpu.Backend, threads int, seconds float64) (own, othe
 		C.multiply(C.int(ta), C.int(tb), C.int(s.m), C.int(s.n), C.int(s.k), (*C.float)(&a[0]), C.int(lda), (*C.float)(&b[0]), C.int(ldb), (*C.float)(&d[0]))
 		return nil
 	}
-	var x, y, q []float64
-	for began := time.Now(); len(x) < 5 || time.Since(began).Seconds() < seconds; {
-		if threads > 1 {
-			time.Sleep(rest)
-		}
-		u, err := timed(launch)
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		v, _ := timed(peer)
-		x, y, q = append(x, u), append(y, v), append(q, v/u)
+	if own, other, ratio, err = inTurns(threads, seconds, launch, peer); err != nil {
+		return 0, 0, 0, err
 	}
 	for i := range c { // both computed the same product
 		if diff := math.Abs(float64(c[i] - d[i])); diff > 1e-4*math.Sqrt(float64(s.k)) {
 			return 0, 0, 0, fmt.Errorf("%s: element %d is %g, OpenBLAS has %g", s.where, i, c[i], d[i])
 		}
+	}
+	return own, other, ratio, nil
+}
+
+// random are n numbers around 0.
+func random(n int) []float32 {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = r.Float32() - 0.5
+	}
+	return x
+}
+
+// bind gives a call its workspace.
+func bind(be *cpu.Backend, c kernels.Call, a kernels.Args) (kernels.Launch, error) {
+	work, err := be.Workspace(c, a)
+	if err != nil {
+		return nil, err
+	}
+	a.Work = kernels.HostView(make([]int8, work), work)
+	return be.Bind(c, a)
+}
+
+// inTurns returns the median seconds of ours and of theirs, and the median of their time by ours.
+func inTurns(threads int, seconds float64, ours, theirs kernels.Launch) (own, other, ratio float64, err error) {
+	var x, y, q []float64
+	for began := time.Now(); len(x) < 5 || time.Since(began).Seconds() < seconds; {
+		if threads > 1 {
+			time.Sleep(rest)
+		}
+		u, err := timed(ours)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		v, err := timed(theirs)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		x, y, q = append(x, u), append(y, v), append(q, v/u)
 	}
 	return median(x), median(y), median(q), nil
 }

@@ -58,13 +58,14 @@ func TestGPT2AgainstLibrary(t *testing.T) {
 }
 
 func TestRecoverMergesRefusesAGap(t *testing.T) {
-	tokens := make([]string, 256, 258)
+	tokens := make([][]byte, 256, 258)
 	for i := range tokens {
-		tokens[i] = string([]byte{byte(i)})
+		tokens[i] = []byte{byte(i)}
 	}
-	if _, merges, err := recoverMerges(append(tokens, "ab", "abc")); err != nil || !slices.Equal(merges, []pair{pairOf('a', 'b'), pairOf(256, 'c')}) {
-		t.Errorf("merges %x (%v)", merges, err)
+	_, merges, err := recoverMerges(append(tokens, []byte("ab"), []byte("abc")))
+	if err != nil || merges.rule('a', 'b') != 0 || merges.rule(256, 'c') != 1 || !slices.Equal(merges.result, []int32{256, 257}) {
+		t.Errorf("merges %v (%v)", merges, err)
 	}
-	_, _, err := recoverMerges(append(tokens, "ab", "cde"))
+	_, _, err = recoverMerges(append(tokens, []byte("ab"), []byte("cde")))
 	wantError(t, err, "token 257", `"cde"`, "3 older tokens")
 }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"prenorm/configs"
+	"prenorm/train"
+	"prenorm/train/checkpoint"
+	"prenorm/train/metrics"
+)
+
+// explainKept writes down why each whole checkpoint of a run is kept, by the settings and the state in the newest of them. records are the run's
+// checkpoints, oldest first. What cannot be read explains nothing: the records themselves say whether it is whole.
+func explainKept(run string, records []verifyRecord) {
+	rank := 0
+	var keep checkpoint.Keep
+	for i := len(records) - 1; i >= 0; i-- {
+		r := &records[i]
+		if !r.Whole {
+			continue
+		}
+		if rank == 0 {
+			var ok bool
+			if keep, ok = keepOf(run, r.Checkpoint); !ok {
+				return
+			}
+		}
+		r.Kept = keep.Reasons(rank, r.Step)
+		rank++
+	}
+}
+
+// keepOf is the policy of the run whose newest checkpoint is in a folder. The state there does not know its own validation, which the
+// measurements do.
+func keepOf(run, newest string) (checkpoint.Keep, bool) {
+	text, err := os.ReadFile(filepath.Join(newest, train.ConfigFile))
+	if err != nil {
+		return checkpoint.Keep{}, false
+	}
+	config, err := configs.Parse(train.ConfigFile, text, nil)
+	if err != nil {
+		return checkpoint.Keep{}, false
+	}
+	var state train.State
+	text, err = os.ReadFile(filepath.Join(newest, train.StateFile))
+	if err != nil || json.Unmarshal(text, &state) != nil {
+		return checkpoint.Keep{}, false
+	}
+	c, best := config.Run.Checkpoint, state.Best
+	records, err := metrics.Read(filepath.Join(run, train.MetricsFile))
+	for _, r := range records {
+		if e, ok := r.(metrics.Eval); ok && err == nil && e.Step == state.Step {
+			best = c.Best(best, e.Step, float64(e.Loss))
+		}
+	}
+	return c.Kept(best), true
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"prenorm/configs"
+	"prenorm/data/token"
+	"prenorm/kernels"
+	"prenorm/train"
+)
+
+type replayFlags struct {
+	runFlags
+	text bool
+}
+
+func newReplay() *cobra.Command {
+	f := &replayFlags{}
+	cmd := &cobra.Command{
+		Use:   "replay BUNDLE",
+		Short: "run a step again that training did not apply, from its bundle",
+		Long: `Run the step of a bundle again: a step of a run whose loss or gradient was not finite, or a spike, which training held back and wrote down in
+the folder guard of the run's folder. The bundle holds all that the step was made of: weights, moments, state, batches, run file and tokenizer.
+
+On the kind of device that it was recorded on, loss and gradient norm have the same bits and the same op is named as the first whose output was
+not finite; anything else is exit code 1. With another --device sums differ in their last bits: then it is told what is found there, and the exit
+code is 1 only where the step is applied.
+
+A bundle is a zip archive: report.json in it has the sizes of every tensor, gradient and moment and of each launch's output, batches.txt the text.`,
+		Example: `  prenorm replay runs/book/guard/step-00000123.zip
+  prenorm replay runs/book/guard/step-00000123.zip --device cpu
+  prenorm replay runs/book/guard/step-00000123.zip --text      # the batches as text`,
+		Args:              arguments(1, 1, "one bundle"),
+		ValidArgsFunction: completeBundle,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.addDevice(cmd, "", "auto, cpu or cuda (default the one that the step was recorded on)")
+	cmd.Flags().BoolVar(&f.text, "text", false, "write the step's batches as text, and run nothing")
+	return cmd
+}
+
+// completeBundle completes files.
+func completeBundle(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"zip"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+func (f *replayFlags) run(cmd *cobra.Command, path string) error {
+	if f.device != "" {
+		if err := f.checkDevice(cmd); err != nil {
+			return err
+		}
+	}
+	b, err := train.ReadBundle(path)
+	if err != nil {
+		return err
+	}
+	if f.text {
+		_, err := io.WriteString(cmd.OutOrStdout(), b.Text)
+		return err
+	}
+	run, err := f.runOf(b)
+	if err != nil {
+		return err
+	}
+	be, err := openBackend(run.Device, run.Options(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer be.Close()
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	defer release()
+	out := cmd.OutOrStdout()
+	printReport(out, b)
+	r, err := train.Replay(ctx, be, b, run.Model, run.Train, run.Seed)
+	if err != nil {
+		return err
+	}
+	return compareReplay(out, be, b, r)
+}
+
+// runOf is the run of a bundle on the device that is asked for.
+func (f *replayFlags) runOf(b *train.Bundle) (configs.Run, error) {
+	l, err := configs.Parse(b.Path+": "+train.ConfigFile, b.State.Files[train.ConfigFile], nil)
+	if err != nil {
+		return configs.Run{}, err
+	}
+	run := l.Run
+	run.Device = b.Report.Device
+	if f.device != "" {
+		run.Device = f.device
+	}
+	if f.workers > 0 {
+		run.Workers = f.workers
+	}
+	if run.Model.Vocab == 0 {
+		t, err := token.Unmarshal(b.State.Files[train.TokenizerFile])
+		if err != nil {
+			return run, fmt.Errorf("bundle %s: %w", b.Path, err)
+		}
+		run.Model.Vocab = t.Vocab()
+	}
+	return run, nil
+}
+
+// printReport writes what the bundle says.
+func printReport(w io.Writer, b *train.Bundle) {
+	r := b.Report
+	fmt.Fprintf(w, "step      %d of %s, recorded on %s in %s\n", r.Step, r.Name, r.Device, r.Precision)
+	fmt.Fprintf(w, "cause     %s\n", r.Cause)
+	fmt.Fprintf(w, "recorded  loss %v  gradient norm %v  clip factor %.3g  lr %.3g\n", float64(r.Loss), float64(r.GradNorm), float64(r.Clip), r.LR)
+	for _, name := range r.Spoiled {
+		fmt.Fprintf(w, "spoiled   %s was not finite before the step\n", name)
+	}
+	printFirst(w, r.First)
+}
+
+func printFirst(w io.Writer, first *train.Finding) {
+	if first != nil {
+		fmt.Fprintf(w, "first     %s\n", first)
+	}
+}
+
+// compareReplay says what the replay gave, and fails where that is not what was recorded.
+func compareReplay(w io.Writer, be kernels.Backend, b *train.Bundle, r train.Replayed) error {
+	fmt.Fprintf(w, "replayed  loss %v  gradient norm %v  on %s\n", r.Loss, r.GradNorm, be.Name())
+	printFirst(w, r.First)
+	same := r.SameBits(b) && r.SameFinding(b)
+	switch {
+	case r.Applied():
+		fmt.Fprintln(w, "NOT the same: the step is well here and would be applied")
+	case same:
+		fmt.Fprintln(w, "same, bit for bit")
+		return nil
+	case be.Name() != b.Report.Device || string(kernels.PrecisionOf(be)) != b.Report.Precision:
+		fmt.Fprintf(w, "held back here too; bits are those of another device than %s\n", b.Report.Device)
+		return nil
+	default:
+		fmt.Fprintln(w, "NOT the same: loss, gradient norm or the op that is named differ")
+	}
+	return errReported
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestTokenizerStory trains, encodes, decodes, shows, compares and exports, by file and by standard input.
+func TestTokenizerStory(t *testing.T) {
+	inTiny(t)
+	text := read(t, "text.txt")
+	command("tokenizer", "train", "text.txt", "--vocab", "280", "--out", "a.tok").want(t, 0, "a.tok: 280 ids, kind bpe")
+	for _, name := range []string{"a.tok", "o200k", "byte"} {
+		ids := command("tokenizer", "encode", "text.txt", "--tokenizer", name).want(t, 0)
+		if strings.Trim(ids.out, "0123456789 ") != "\n" || ids.errOut != "" {
+			t.Errorf("%s: not only ids in one line: %.80q %q", name, ids.out, ids.errOut)
+		}
+		if in := commandWith(t.Context(), text, "tokenizer", "encode", "--tokenizer", name); in != ids {
+			t.Errorf("%s: other ids from standard input", name)
+		}
+		if back := commandWith(t.Context(), ids.out, "tokenizer", "decode", "--tokenizer", name); back.out != text || back.code != 0 {
+			t.Errorf("%s: the text does not come back: %.80q %s", name, back.out, back.errOut)
+		}
+	}
+	command("tokenizer", "export", "--tokenizer", "a.tok", "--out", "hf.json").want(t, 0, "280 ids")
+	if a, b := command("tokenizer", "encode", "text.txt", "--tokenizer", "a.tok"), command("tokenizer", "encode", "text.txt", "--tokenizer", "hf.json"); a != b {
+		t.Error("the exported file gives other ids")
+	}
+	command("tokenizer", "inspect", "--tokenizer", "cl100k").want(t, 0, "100 277, of which 16 stand for nothing", `100257 "<|endoftext|>"`)
+	command("tokenizer", "inspect", "--tokenizer", "a.tok", "--tokens").want(t, 0, "97\t\"a\"", "255\t\"\\xff\"", "279\t\"<|endoftext|>\"")
+	command("tokenizer", "compare", "text.txt", "--tokenizer", "byte", "--tokenizer", "a.tok").want(t, 0, "tokens a byte", "1.0000", "yes")
+	var figures []tokenizerFigures
+	out := command("tokenizer", "compare", "text.txt", "--json", "--tokenizer", "byte", "--tokenizer", "hf.json").want(t, 0)
+	if err := json.Unmarshal([]byte(out.out), &figures); err != nil || len(figures) != 2 || figures[0].Tokens != int64(len(text)) || !figures[1].RoundTrip ||
+		figures[1].TokensPerByte >= 1 {
+		t.Errorf("figures %+v (%v)", figures, err)
+	}
+	// A run with the exported file keeps it in its checkpoints.
+	command("train", "tiny.yaml", "--set", "data.tokenizer.file=hf.json", "--set", "data.verify=true", "--set", "train.steps=4", "--out", "run").want(t, 0, "bytepairs tokenizer, 280 ids")
+	command("sample", "run", "--prompt", "times", "--tokens", "3").want(t, 0)
+}
+
+func TestTokenizerSpecials(t *testing.T) {
+	inTiny(t)
+	command("tokenizer", "train", "text.txt", "--vocab", "270", "--pattern", "llama3", "--bytes", "gpt2", "--special", "<|user|>", "--format", "huggingface",
+		"--out", "a.json").want(t, 0, "kind bytepairs")
+	encode := []string{"tokenizer", "encode", "--tokenizer", "a.json"}
+	if got := commandWith(t.Context(), "<|user|>", append(encode, "--special")...).want(t, 0).out; got != "269\n" {
+		t.Errorf("the special token is %q", got)
+	}
+	if got := commandWith(t.Context(), "<|user|>", encode...).want(t, 0).out; strings.Contains(got, "269") {
+		t.Errorf("ordinary text became a special token: %q", got)
+	}
+}
+
+func TestTokenizerMistakes(t *testing.T) {
+	inTiny(t)
+	write(t, "wrong.json", `{"model": {"type": "WordPiece"}}`)
+	write(t, "ids", "1 2 x")
+	for _, c := range []struct {
+		want string
+		args string
+	}{
+		{"--tokenizer is missing", "encode text.txt"},
+		{"--tokenizer is missing", "compare text.txt"},
+		{"--out is missing", "train text.txt"},
+		{"--out is missing", "export --tokenizer byte"},
+		{"neither a file nor a kind", "encode text.txt --tokenizer none"},
+		{"kind bpe is trained", "encode text.txt --tokenizer bpe"},
+		{"wrong.json: model.type: WordPiece", "inspect --tokenizer wrong.json"},
+		{`number 3: "x" is no token id`, "decode ids --tokenizer byte"},
+		{"no special tokens", "encode text.txt --special --tokenizer byte"},
+		{"only byte-level BPE", "export --tokenizer byte --out x"},
+		{`--format "x"`, "train text.txt --format x --out y"},
+		{`pattern "x"`, "train text.txt --pattern x --out y"},
+		{`bytes "x"`, "train text.txt --bytes x --out y"},
+		{"vocab is 9", "train text.txt --vocab 9 --out y"},
+		{"- is named twice", "encode - - --tokenizer byte"},
+		{"no such file", "encode none.txt --tokenizer byte"},
+	} {
+		command(append([]string{"tokenizer"}, strings.Fields(c.args)...)...).want(t, 2, c.want)
+	}
+}

@@ -1,0 +1,83 @@
+package dataset
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestStop has the preparation end at every one of its questions, and wants that error each time, no unfinished file, and the same data set
+// from what is left.
+func TestStop(t *testing.T) {
+	r := newRun(t)
+	r.cfg.Tokenizer.Vocab = 270
+	want := r.open(t)
+	if err := os.RemoveAll("run"); err != nil {
+		t.Fatal(err)
+	}
+	stopped := errors.New("stopped")
+	asked := 0
+	for at := 1; ; at++ {
+		asked = 0
+		r.opt.Stop = func() error {
+			if asked++; asked == at {
+				return stopped
+			}
+			return nil
+		}
+		if d, err := Open(r.cfg, r.opt); err == nil { // it never asked so often: all is done
+			d.Close()
+			break
+		} else if !errors.Is(err, stopped) {
+			t.Fatalf("question %d: %v", at, err)
+		}
+		if asked != at {
+			t.Errorf("question %d: asked %d times more after it", at, asked-at)
+		}
+		entries, err := os.ReadDir("run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if strings.Contains(e.Name(), ".tmp-") {
+				t.Fatalf("question %d: %s is left", at, e.Name())
+			}
+		}
+	}
+	if asked < 3 {
+		t.Errorf("asked only %d times with everything there", asked)
+	}
+	r.opt.Stop = nil
+	if got := r.open(t); got != want {
+		t.Error("what was left gives another data set")
+	}
+}
+
+// TestStopWithinLargeText wants one file of several pieces to be left within it, while it is read, counted, merged and encoded. What is made
+// next is told by what is there.
+func TestStopWithinLargeText(t *testing.T) {
+	r := newRun(t)
+	write(t, "text/a.txt", words(9<<20))
+	questions := map[string]int{}
+	r.opt.Stop = func() error {
+		for _, next := range []string{"sources-*.json", "tokenizer-*.json", "train-*.tokens"} {
+			if made, err := filepath.Glob(filepath.Join("run", next)); err != nil || len(made) == 0 {
+				questions[next]++
+				break
+			}
+		}
+		return nil
+	}
+	d, err := Open(r.cfg, r.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	for stage, least := range map[string]int{"sources-*.json": 3, "tokenizer-*.json": 9 + 40, "train-*.tokens": 9 * 4} {
+		if questions[stage] < least {
+			t.Errorf("before %s: asked %d times, want %d", stage, questions[stage], least)
+		}
+	}
+}

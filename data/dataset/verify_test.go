@@ -1,0 +1,66 @@
+package dataset
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prenorm/data/token"
+)
+
+// TestVerify proves every kind's ids, once for each text and tokenizer.
+func TestVerify(t *testing.T) {
+	for _, kind := range token.Kinds() {
+		r := newRun(t)
+		r.cfg.Tokenizer.Kind = kind
+		if kind == "char" {
+			r.cfg.Val.Files = nil // characters that training text lacks are an error
+			r.cfg.Val.By, r.cfg.Val.Fraction = "hash", 0.5
+			write(t, "text/b.txt", words(3001))
+		}
+		plain := r.open(t)
+		r.cfg.Verify = true
+		if got := r.open(t); got != plain || r.did() != "verifying training text, verifying validation text" {
+			t.Errorf("%s: verifying did %q", kind, r.did())
+		}
+		if got := r.open(t); got != plain || r.did() != "" {
+			t.Errorf("%s: a second time it did %q", kind, r.did())
+		}
+		if err := os.RemoveAll("run"); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.open(t); got != plain || strings.Contains(r.did(), "verifying") {
+			t.Errorf("%s: anew it did %q", kind, r.did())
+		}
+		if proofs, _ := filepath.Glob("run/*" + proof); len(proofs) != 2 {
+			t.Errorf("%s: proofs %v", kind, proofs)
+		}
+	}
+}
+
+// TestVerifyFindsALoss has a tokenizer that loses what it does not know.
+func TestVerifyFindsALoss(t *testing.T) {
+	r := newRun(t)
+	r.cfg.Tokenizer.Kind, r.cfg.Tokenizer.Unknown = "char", "unk"
+	write(t, "val.txt", strings.Repeat("the norm ", 40_000)+"the Ж norm"+strings.Repeat(" the norm", 40_000))
+	r.open(t)
+	r.cfg.Verify = true
+	for range 2 {
+		_, err := Open(r.cfg, r.opt)
+		if !errors.Is(err, errLost) {
+			t.Fatalf("error %v", err)
+		}
+		for _, part := range []string{"val.txt", "data.verify", "at byte 360004 of the document", `"Ж norm the norm"`, "\ufffd norm the n"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("error %q does not say %q", err, part)
+			}
+		}
+		if err := os.RemoveAll("run"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.cfg.Verify = false
+	r.open(t)
+}

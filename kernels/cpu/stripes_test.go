@@ -1,0 +1,120 @@
+package cpu
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"prenorm/kernels"
+)
+
+// TestPasses wants the bits of a product whose stripes go along K alone also where they join after one block of K, or two.
+func TestPasses(t *testing.T) {
+	const m, n, k = 70, 130, 3*blockK + 5
+	everyBackend(t, func(t *testing.T, b *Backend) {
+		r := rand.New(rand.NewPCG(21, 22))
+		x, w := noise(r, m, k), noise(r, n, k)
+		var want []byte
+		for _, pass := range []int{4, 1, 2} {
+			plan := func(s *scratch) productPlan {
+				return planProduct(b.tier.operandA(m, k, k, false), b.tier.operandB(n, k, k, false), n, s)
+			}
+			size := &scratch{tier: b.tier}
+			plan(size)
+			p := plan(&scratch{tier: b.tier, mem: garbage(size.bytes())})
+			if p.stripes == nil || p.stripes.pass != 4 {
+				t.Fatalf("stripes %+v, want four blocks of K in one pass", p.stripes)
+			}
+			p.stripes.pass = pass
+			y := kernels.HostView(make([]float32, m*n), m, n)
+			all := p.loops(b.tier, x.F32(), w.F32(), y.F32(), false, nil)
+			b.pool.runAll(all)
+			if want == nil {
+				want = y.Host
+			}
+			if !bytes.Equal(y.Host, want) {
+				t.Errorf("%d workers, passes of %d blocks: other bits than in one pass", b.workers(), pass)
+			}
+		}
+	})
+}
+
+// TestFarFactor wants passes where the factor that every stripe reads is too large to stay near, and one pass elsewhere.
+func TestFarFactor(t *testing.T) {
+	s := &scratch{tier: portable}
+	if p := planStripes(256, 768, 50257, 768, false, false, s); p.pass != passBlocks {
+		t.Errorf("passes of %d blocks for 51 MB that every stripe reads, want %d", p.pass, passBlocks)
+	}
+	if p := planStripes(256, 50257, 768, 50257, false, false, s); p.pass != 2 {
+		t.Errorf("passes of %d blocks for what stays near, want both blocks", p.pass)
+	}
+}
+
+// TestAhead wants every cache line of what is packed next to be asked for, once, by as many tiles as there are, and nothing outside of its rows.
+func TestAhead(t *testing.T) {
+	for _, s := range []struct{ n, rows, parts int }{{384, 192, 176}, {32, 384, 22}, {1, 1, 5}, {70, 3, 1}, {0, 4, 2}, {33, 7, 100}, {384, 192, 0}} {
+		const ld = 500
+		x := make([]float32, s.rows*ld)
+		a, asked := aheadOf(x, ld, s.n, s.rows, s.parts), map[[2]int]int{}
+		tiles := 0
+		for ; tiles <= 10*s.rows*(1+s.n/pair); tiles++ {
+			next, step, rows := a.part()
+			if rows == 0 {
+				break
+			}
+			for i := range rows {
+				at := indexOf(x, next) + i*step
+				asked[[2]int{at / ld, at % ld}]++
+			}
+		}
+		// A part ends with the rows of a pair of lines, so that there may be one more for each pair.
+		if most := max(s.parts, 1) + blocks(s.n, pair); tiles > most {
+			t.Errorf("%+v: %d tiles ask, want at most %d", s, tiles, most)
+		}
+		if len(asked) != s.rows*blocks(s.n, pair) {
+			t.Errorf("%+v: %d pairs of lines are asked for, want %d", s, len(asked), s.rows*blocks(s.n, pair))
+		}
+		for at, times := range asked {
+			if times != 1 || at[1] >= s.n || at[1]%pair != 0 {
+				t.Errorf("%+v: row %d from element %d on is asked for %d times", s, at[0], at[1], times)
+			}
+		}
+	}
+	if next, _, rows := (*ahead)(nil).part(); next != nil || rows != 0 {
+		t.Error("nothing ahead asks for memory")
+	}
+}
+
+// indexOf is where in x the element p is.
+func indexOf(x []float32, p *float32) int {
+	for i := range x {
+		if &x[i] == p {
+			return i
+		}
+	}
+	return -1
+}
+
+// TestHeadHoldsNoCopy wants the head's workspace to hold a chunk of logits and what its tasks pack, and no copy of W.
+func TestHeadHoldsNoCopy(t *testing.T) {
+	const rows, width, vocab = 256, 768, 50257
+	f := func(shape ...int) kernels.View { return kernels.Shaped(kernels.F32, shape...) }
+	in := []kernels.View{f(rows, width), f(vocab, width), kernels.Shaped(kernels.I32, rows), f(1), f()}
+	for _, level := range tiers() {
+		b := newBackend(1, level)
+		for _, k := range []struct {
+			call kernels.Call
+			in   []kernels.View
+		}{{kernels.LinearCrossEntropy{}, in[:4]}, {kernels.LinearCrossEntropyGrad{}, in}} {
+			out, aux, err := k.call.Infer(k.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := b.Workspace(k.call, kernels.Args{Out: out, Aux: aux, In: k.in})
+			if logits, packed := rows*4*pitch(vocab), 24<<20; err != nil || n > logits+packed {
+				t.Errorf("%s, %s: workspace of %d bytes, want at most %d for logits and %d besides (W is %d; %v)", level.name, k.call.Kernel(), n, logits, packed, in[1].Bytes(), err)
+			}
+		}
+		_ = b.Close()
+	}
+}

@@ -1,0 +1,120 @@
+package train
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"prenorm/data/batch"
+	"prenorm/kernels/cpu"
+	"prenorm/model"
+	"prenorm/train/checkpoint"
+)
+
+// heldRun is a small model with running statistics in the middle of its training.
+func heldRun(t *testing.T) (w *model.Weights, s *Stepper, step func()) {
+	t.Helper()
+	be := cpu.New(1)
+	t.Cleanup(func() { be.Close() })
+	c := model.Default()
+	c.Layers, c.Width, c.Heads, c.Context, c.Vocab, c.Norm.Kind = 2, 16, 2, 8, 32, "batchnorm"
+	w, err := model.NewWeights(be, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Initialise(3); err != nil {
+		t.Fatal(err)
+	}
+	s, err = NewStepper(w, StepOptions{Batch: 2, Context: 8, Accumulate: 1, Optimizer: Default().Optimizer, Clip: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &batch.Batch{B: 2, T: 8}
+	for i := range int32(16) {
+		b.Inputs, b.Targets = append(b.Inputs, i), append(b.Targets, (i*7+1)%32)
+	}
+	n := int64(0)
+	return w, s, func() {
+		n++
+		if _, err := s.Step(context.Background(), n, 0.01, []*batch.Batch{b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// present holds the present state in a copy of its own.
+func present(t *testing.T, w *model.Weights, s *Stepper, step int64) *held {
+	t.Helper()
+	h, err := newHeld(w, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.hold(State{Step: step}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// differences compares two copies as checkpoints.
+func differences(t *testing.T, a, b *held) checkpoint.Difference {
+	t.Helper()
+	load := func(h *held) *checkpoint.Loaded {
+		s := h.snapshot(nil)
+		return &checkpoint.Loaded{Weights: s.Weights, Optimizer: s.Optimizer}
+	}
+	d, err := checkpoint.Compare(load(a), load(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestHeldGoesBack holds a state, trains on, and wants every tensor to be what it was once the copy is brought back.
+func TestHeldGoesBack(t *testing.T) {
+	w, s, step := heldRun(t)
+	step()
+	h, before := present(t, w, s, 1), present(t, w, s, 1)
+	step()
+	if d := differences(t, before, present(t, w, s, 2)); len(d.Tensors) < len(w.All()) {
+		t.Fatalf("a step changed only %d tensors: the test shows nothing", len(d.Tensors))
+	}
+	if d := differences(t, before, h); !d.Same() {
+		t.Errorf("training changed what is held: %v", d)
+	}
+	state, err := h.restore()
+	if err != nil || state.Step != 1 {
+		t.Fatalf("state %+v, error %v", state, err)
+	}
+	if d := differences(t, before, present(t, w, s, 1)); !d.Same() {
+		t.Errorf("brought back: %v", d)
+	}
+	if snap := h.snapshot(nil); len(snap.Weights) != len(w.All()) || len(snap.Optimizer) != 2*len(w.Table) || snap.Step != 1 {
+		t.Errorf("%d tensors of weights, %d of the optimizer, step %d", len(snap.Weights), len(snap.Optimizer), snap.Step)
+	}
+	if n := HeldBytes(w.Table, w.BufferTable, 2); n != int64(h.arena.Bytes()) {
+		t.Errorf("holds %d bytes, %d were planned", h.arena.Bytes(), n)
+	}
+}
+
+// TestHeldAllocatesNothing wants a copy to be free of allocations, and one that holds nothing not to be brought back.
+func TestHeldAllocatesNothing(t *testing.T) {
+	w, s, step := heldRun(t)
+	h, err := newHeld(w, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.restore(); err == nil || !strings.Contains(err.Error(), "no state is held") {
+		t.Errorf("brought back from nothing: %v", err)
+	}
+	step()
+	if n := testing.AllocsPerRun(20, func() {
+		if err := h.hold(State{Step: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.restore(); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,155 @@
+package metrics
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var errFault = errors.New("injected fault")
+
+// faulty is a file of which an operation fails: once, or that one and all later ones. A write that fails has written half.
+type faulty struct {
+	*os.File
+	count, at int
+	ever      bool
+}
+
+func (f *faulty) fails() bool {
+	f.count++
+	return f.count == f.at || f.ever && f.at > 0 && f.count > f.at
+}
+
+func (f *faulty) Write(p []byte) (int, error) {
+	if f.fails() {
+		n, _ := f.File.Write(p[:len(p)/2])
+		return n, errFault
+	}
+	return f.File.Write(p)
+}
+
+func (f *faulty) Read(p []byte) (int, error) {
+	if f.fails() {
+		return 0, errFault
+	}
+	return f.File.Read(p)
+}
+
+func (f *faulty) Seek(offset int64, whence int) (int64, error) {
+	if f.fails() {
+		return 0, errFault
+	}
+	return f.File.Seek(offset, whence)
+}
+
+func (f *faulty) Truncate(size int64) error {
+	if f.fails() {
+		return errFault
+	}
+	return f.File.Truncate(size)
+}
+
+func (f *faulty) Sync() error {
+	if f.fails() {
+		return errFault
+	}
+	return f.File.Sync()
+}
+
+// TestEveryFileOperationFails fails every operation of opening a file that holds the records of steps 1 to 8 for a run that goes on from step
+// 5, and of writing and syncing the rest; the run then goes on once more, and the file must be that of a run without a fault.
+func TestEveryFileOperationFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "whole.jsonl")
+	w, _ := openFile(t, path, -1)
+	run(t, w, 1, 12)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := content(t, path)
+	path = filepath.Join(dir, "metrics.jsonl")
+	attempt := func(f *faulty) error {
+		w, _, err := openFrom(f, path, 5)
+		if err != nil {
+			return err
+		}
+		for s := int64(6); s <= 12; s++ {
+			for _, r := range recordsOf(s) {
+				if err := w.Write(r); err != nil {
+					return errors.Join(err, w.Close())
+				}
+			}
+		}
+		return errors.Join(w.Sync(), w.Close())
+	}
+	faults := 0
+	for _, ever := range []bool{false, true} {
+		for at := 1; ; at++ {
+			put(t, path, whole[:strings.Index(whole, `{"kind":"train","step":9,`)])
+			file, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &faulty{File: file, at: at, ever: ever}
+			err = attempt(f)
+			if f.count < at {
+				break
+			}
+			faults++
+			if !errors.Is(err, errFault) {
+				t.Errorf("operation %d failed without an error", at)
+			}
+			if records, err := Read(path); err != nil || len(records) < 7 { // what a checkpoint of step 5 has measured is never lost
+				t.Errorf("operation %d: %d records are left, %v", at, len(records), err)
+			}
+			w, _ := openFile(t, path, 5)
+			run(t, w, 6, 12)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := content(t, path); got != whole {
+				t.Fatalf("operation %d, then recovered: file\n%s\nwant\n%s", at, got, whole)
+			}
+		}
+	}
+	if faults < 30 {
+		t.Errorf("only %d faults", faults)
+	}
+	t.Logf("%d failures of a file operation", faults)
+}
+
+// TestTornTail cuts the power while the lines after a checkpoint of step 5 are not durable: of them any beginning may be there, and behind it
+// zeros or what lay on the disk before. What is torn is cut off and said.
+func TestTornTail(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "whole.jsonl")
+	w, _ := openFile(t, path, -1)
+	run(t, w, 1, 8)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := content(t, path)
+	durable := strings.Index(whole, `{"kind":"train","step":6,`)
+	path = filepath.Join(dir, "metrics.jsonl")
+	cuts := 0
+	for n := durable; n <= len(whole); n += 3 {
+		for _, tail := range []string{"", "\x00", strings.Repeat("\x00", 100), "\xff\xfe{", "}\n{\"kind\":"} {
+			put(t, path, whole[:n]+tail)
+			w, recovered := openFile(t, path, 5)
+			if torn := !strings.HasSuffix(whole[:n]+tail, "\n"); torn && n-durable > 1 && tail != "" && (recovered.Torn == 0 || !strings.Contains(recovered.String(), "cut off an unfinished line")) {
+				t.Errorf("cut after byte %d with the tail %q: recovered %+v %q", n, tail, recovered, recovered)
+			}
+			cuts++
+			run(t, w, 6, 8)
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := content(t, path); got != whole {
+				t.Fatalf("cut after byte %d with the tail %q: file\n%q\nwant\n%q", n, tail, got, whole)
+			}
+		}
+	}
+	t.Logf("%d cuts of the power", cuts)
+}

@@ -1,0 +1,188 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+
+	"prenorm/configs/problem"
+	"prenorm/data/batch"
+	"prenorm/data/corpus"
+	"prenorm/data/token"
+	"prenorm/model"
+	"prenorm/train/checkpoint"
+	"prenorm/train/safetensors"
+)
+
+// Refused is the error of a run that would fail sooner or later: all that was found wrong before its first step, by full key of the run file.
+type Refused struct {
+	Problems problem.List
+	causes   []error
+}
+
+// Error writes one problem a line, more where a problem is a list.
+func (r *Refused) Error() string { return r.Problems.Err().Error() }
+
+// Unwrap returns the errors behind the problems.
+func (r *Refused) Unwrap() []error { return r.causes }
+
+// add adds what an error says of a key, unless it is nil.
+func (r *Refused) add(key string, err error) {
+	if err != nil {
+		r.Problems.Addf(key, "%s", err)
+		r.causes = append(r.causes, err)
+	}
+}
+
+// err is nil where nothing is wrong.
+func (r *Refused) err() error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	return r
+}
+
+// quickText is how many bytes of text are prepared before everything else that is wrong is told, so that it comes together with what only
+// the tokens show: that much takes about a second.
+const quickText = 16 << 20
+
+// lookAhead looks for what keeps the run from its end and shows without reading its text. It opens what init_from names. The second value says
+// whether the text can be prepared now, to look further.
+func (l *loop) lookAhead(from *checkpoint.Loaded) (r *Refused, further bool, err error) {
+	r, further = &Refused{}, true
+	size, missing := corpus.Find(l.Data)
+	for _, m := range missing {
+		r.add(m.Key, m.Err)
+		further = false
+	}
+	tokenizer, named, err := l.knownTokenizer(from, r)
+	if err != nil {
+		return nil, false, err
+	}
+	further = further && named
+	if l.Room == nil || further && size <= quickText { // the second time, the tokens are known
+		return r, further, nil
+	}
+	room := Room{Vocab: max(l.Model.Vocab, l.Data.Tokenizer.KnownVocab()), Held: tensorBytes(from)}
+	if tokenizer != nil {
+		room.Vocab = max(l.Model.Vocab, tokenizer.Vocab())
+	}
+	if from != nil {
+		room.Step = from.Step
+	} else {
+		room.Text = size
+	}
+	r.Problems = append(r.Problems, l.Room(room)...)
+	return r, len(r.Problems) == 0, nil
+}
+
+// knownTokenizer opens the tokenizer of the checkpoint, or what the run file names: that of init_from, which is opened, and that of a file.
+// It is nil where the text decides. named says whether what is named is there.
+func (l *loop) knownTokenizer(from *checkpoint.Loaded, r *Refused) (t token.Tokenizer, named bool, err error) {
+	if from != nil {
+		if t, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
+			return nil, false, fmt.Errorf("checkpoint %s: %w", from.Dir, err)
+		}
+		return t, true, nil
+	}
+	named = true
+	if file := l.Data.Tokenizer.File; file != "" {
+		if t, err = token.Load(file); err != nil {
+			r.add("data.tokenizer.file", err)
+			named = false
+		}
+	}
+	if l.InitFrom == "" {
+		return t, named, nil
+	}
+	if l.first, err = openStart(l.InitFrom); err != nil {
+		r.add("init_from", err)
+		return t, named, nil
+	}
+	if l.Data.Tokenizer.File == "" {
+		t = l.first.tokenizer
+	}
+	return t, named, nil
+}
+
+// tensorBytes is the memory of a checkpoint's tensors.
+func tensorBytes(c *checkpoint.Loaded) (bytes int64) {
+	if c == nil {
+		return 0
+	}
+	for _, tensors := range [][]safetensors.Tensor{c.Weights, c.Optimizer} {
+		for _, t := range tensors {
+			bytes += int64(len(t.Data))
+		}
+	}
+	return bytes
+}
+
+// lookAtTokens adds what keeps the run from its end and shows once the tokens are there.
+func (l *loop) lookAtTokens(from *checkpoint.Loaded, r *Refused) {
+	vocab := l.data.Tokenizer.Vocab()
+	if l.Model.Vocab == 0 {
+		l.Model.Vocab = vocab
+	}
+	if l.Model.Vocab < vocab {
+		r.add("model.vocab", fmt.Errorf("%d is smaller than the tokenizer's %d ids (0 takes the tokenizer's, or %d or more)", l.Model.Vocab, vocab, vocab))
+	}
+	_, err := PromptIDs(l.data.Tokenizer, l.Train.Sample.Prompt)
+	r.add("train.sample.prompt", err)
+	_, err = batch.NewLoader(l.data.Train, l.Train.Batch, l.Model.Context, l.Seed)
+	r.add("data.train", err)
+	if n := l.data.Val.Len(); n <= int64(l.Model.Context) {
+		key := "data.val.fraction"
+		if len(l.Data.Val.Files) > 0 {
+			key = "data.val.files"
+		}
+		r.add(key, fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1))
+	}
+	r.add("init_from", l.checkStart(r))
+	if l.Room != nil {
+		room := Room{Vocab: l.Model.Vocab, Held: tensorBytes(from)}
+		if from != nil {
+			room.Step = from.Step
+		}
+		r.Problems = append(r.Problems, l.Room(room)...)
+	}
+}
+
+// positions is the name of learned positions, of shape [context, width].
+const positions = "embed_positions.weight"
+
+// checkStart holds the weights of init_from against the model's table.
+func (l *loop) checkStart(r *Refused) error {
+	if l.first == nil || l.Model.Vocab < 2 {
+		return nil
+	}
+	net, err := model.Build(l.Model, model.Options{Mode: model.Logits, B: 1, T: 1})
+	if err != nil {
+		return err
+	}
+	for _, t := range l.first.weights {
+		if t.Name != positions || l.Model.Position.Kind != "learned" || len(t.Shape) != 2 || t.Shape[0] >= l.Model.Context {
+			continue
+		}
+		r.add("model.context", fmt.Errorf("%d is beyond the %d learned positions of the weights in init_from: set model.context to %d", l.Model.Context, t.Shape[0], t.Shape[0]))
+	}
+	if err := fit(append(net.Table(), net.Buffers()...), l.first.weights); err != nil {
+		return fmt.Errorf("%s: %w", l.InitFrom, err)
+	}
+	return nil
+}
+
+// dataError gives an error of the text, which begins with the key at fault where there is one, the form of a problem. Without a key, and without
+// other problems, it stays as it is: what is in a file is the fault of no key.
+func (r *Refused) dataError(err error) error {
+	key, _, found := strings.Cut(err.Error(), ": ")
+	if !found || !strings.HasPrefix(key, "data.") {
+		if len(r.Problems) == 0 {
+			return err
+		}
+		r.add("data.train", err)
+		return r
+	}
+	r.Problems.Addf(key, "%s", strings.TrimPrefix(err.Error(), key+": "))
+	r.causes = append(r.causes, err)
+	return r
+}

@@ -1,0 +1,184 @@
+package train
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"prenorm/kernels"
+	"prenorm/train/checkpoint"
+	"prenorm/train/metrics"
+)
+
+// Scored is a checkpoint whose weights were validated.
+type Scored struct {
+	Step int64   `json:"step"`
+	Loss float64 `json:"loss"` // nats a token
+}
+
+// openSaver makes ready for saving: where checkpoints are written in the background, it takes the memory of the copy, and fills it, so that
+// the first save waits no longer than the others.
+func (l *loop) openSaver() error {
+	l.saver = checkpoint.NewSaver(checkpoint.OS, checkpointRoot(l.Dir))
+	l.copied = time.Now()
+	bytes := HeldBytes(l.weights.Table, l.weights.BufferTable, len(l.stepper.Moments()))
+	background, why := l.Checkpoint.InBackground(bytes, 0)
+	if why != "" {
+		fmt.Fprintln(l.Out, why)
+	}
+	if !background {
+		return nil
+	}
+	var err error
+	if l.held, err = newHeld(l.weights, l.stepper); err != nil {
+		return fmt.Errorf("checkpoint.background: %w: set it to %s, and training waits while a checkpoint is written", err, BackgroundNever)
+	}
+	return l.held.hold(l.state)
+}
+
+// InBackground says whether checkpoints are written from a copy of the state, which takes so many bytes, and why not where the memory decides.
+// planned is what will be allocated on the host before the copy.
+func (c Checkpoint) InBackground(bytes, planned int64) (background bool, why string) {
+	switch c.Background {
+	case BackgroundAlways:
+		return true, ""
+	case BackgroundNever:
+		return false, ""
+	}
+	left, known := kernels.HostLeft()
+	left = max(left-planned, 0)
+	if !known || bytes <= left/2 {
+		return true, ""
+	}
+	return false, fmt.Sprintf("checkpoints: training waits while they are written, as a copy of the state takes %s and %s of memory are left (checkpoint.background)",
+		metrics.Bytes(bytes), metrics.Bytes(left))
+}
+
+// late says whether it is time for a checkpoint by the clock, which counts from the copy before.
+func (l *loop) late() bool {
+	m := l.Checkpoint.Minutes
+	return m > 0 && time.Since(l.copied).Minutes() >= m
+}
+
+// save saves a checkpoint of the present state, unless there is one of it, or one at work. In the background, it waits for the save before,
+// and for the copy of the state.
+func (l *loop) save() error { return l.saveKeeping(l.state.Best) }
+
+// saveKeeping is save with the checkpoints that are the best from here on.
+func (l *loop) saveKeeping(best []Scored) error {
+	if l.saved == l.state.Step {
+		return nil
+	}
+	defer l.span("checkpoint")()
+	if err := l.settle(); err != nil {
+		return err
+	}
+	h := l.held
+	if h == nil {
+		var err error
+		if h, err = newWindows(l.weights, l.stepper); err != nil {
+			return err
+		}
+		defer h.Free()
+	}
+	if err := h.hold(l.state); err != nil {
+		return err
+	}
+	files, err := l.checkpointFiles()
+	if err != nil {
+		return err
+	}
+	l.saver.Begin(h.snapshot(files), l.Checkpoint.Kept(best), l.metrics.Sync)
+	l.saved, l.copied = l.state.Step, time.Now()
+	if h == l.held {
+		return nil
+	}
+	return l.settle()
+}
+
+// settle waits for the save at work, and returns its error.
+func (l *loop) settle() error { return l.ended(l.saver.Wait()) }
+
+// lookBack returns the error of a save that has failed in the background.
+func (l *loop) lookBack() error {
+	dir, ended, err := l.saver.Poll()
+	if !ended {
+		return nil
+	}
+	return l.ended(dir, err)
+}
+
+// ended takes note of a save's outcome.
+func (l *loop) ended(dir string, err error) error {
+	if dir != "" {
+		l.newest = dir
+	} else if err != nil {
+		l.saved, l.failed = -1, true
+	}
+	return err
+}
+
+// finish waits for the save at work, saves what one that failed has not, as the disk may have room again, and removes what the last
+// validation has made needless.
+func (l *loop) finish() error {
+	err := l.settle()
+	if l.failed {
+		return errors.Join(err, l.save(), l.settle())
+	}
+	if err == nil && l.newest != "" {
+		_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Kept(l.state.Best))
+	}
+	return err
+}
+
+// Kept is the policy of removing, best being the checkpoints of the least validation losses.
+func (c Checkpoint) Kept(best []Scored) checkpoint.Keep {
+	k := checkpoint.Keep{Newest: c.Keep, Every: int64(c.KeepEvery)}
+	for _, b := range best[:min(len(best), c.KeepBest)] {
+		k.Best = append(k.Best, b.Step)
+	}
+	return k
+}
+
+// Best is the list of the best checkpoints after one more validation.
+func (c Checkpoint) Best(list []Scored, step int64, loss float64) []Scored {
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return list
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(b Scored) bool { return b.Step == step })
+	list = append(list, Scored{step, loss})
+	slices.SortFunc(list, func(a, b Scored) int { return cmp.Or(cmp.Compare(a.Loss, b.Loss), cmp.Compare(a.Step, b.Step)) })
+	return list[:min(len(list), c.KeepBest)]
+}
+
+// score takes note of a validation loss, and sees that there is a checkpoint where it is among the best. What a checkpoint itself says of
+// the best is what was known before its own validation: so it is the same whether it was saved before or after.
+func (l *loop) score(step int64, loss float64) error {
+	if l.Checkpoint.KeepBest == 0 {
+		return nil
+	}
+	best := l.Checkpoint.Best(l.state.Best, step, loss)
+	if slices.ContainsFunc(best, func(b Scored) bool { return b.Step == step }) {
+		if err := l.saveKeeping(best); err != nil {
+			return err
+		}
+	}
+	l.state.Best = best
+	return nil
+}
+
+// dropMissing forgets the best checkpoints that are not there any more, or not wanted.
+func (l *loop) dropMissing() error {
+	there, err := checkpoint.List(checkpoint.OS, checkpointRoot(l.Dir))
+	best := l.state.Best[:min(len(l.state.Best), l.Checkpoint.KeepBest)]
+	l.state.Best = nil
+	for _, b := range best {
+		if slices.ContainsFunc(there, func(e checkpoint.Entry) bool { return e.Step == b.Step }) {
+			l.state.Best = append(l.state.Best, b)
+		}
+	}
+	return err
+}

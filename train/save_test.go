@@ -1,0 +1,221 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"prenorm/kernels"
+	"prenorm/kernels/cpu"
+	"prenorm/train/checkpoint"
+	"prenorm/train/checkpoint/checkpointtest"
+)
+
+// withFS has checkpoints asked about every operation that writes, during a test.
+func withFS(t *testing.T, before func(op, path string) error) {
+	t.Helper()
+	real := checkpoint.OS
+	checkpoint.OS = checkpointtest.Hooked{FS: real, Before: before}
+	t.Cleanup(func() { checkpoint.OS = real })
+}
+
+var errDisk = errors.New("no space left on device")
+
+// TestBackgroundFailureSurfaces fails the first save, and wants the run to end at a step soon after it with the reason, and no work to be lost
+// where the disk has room again.
+func TestBackgroundFailureSurfaces(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fails func(path string) bool
+		saved bool
+	}{
+		{"for a moment", func(path string) bool { return strings.Contains(path, "step-00000200") }, true},
+		{"for good", func(string) bool { return true }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := tinyJob(t)
+			j.Train.Steps, j.Checkpoint.Every, j.Checkpoint.KeepBest, j.Train.Inspect.Every = 1000, 200, 0, 0
+			j.Train.Eval.Every, j.Train.Sample.Every = 0, 0
+			var failed atomic.Bool
+			withFS(t, func(op, path string) error {
+				if op == "write" && c.fails(path) {
+					failed.Store(true)
+					return errDisk
+				}
+				return nil
+			})
+			be := cpu.New(1)
+			defer be.Close()
+			o, err := Run(context.Background(), be, j)
+			if !errors.Is(err, errDisk) || !failed.Load() || !strings.Contains(err.Error(), "step-00000200: not saved") {
+				t.Fatalf("%+v, %v", o, err)
+			}
+			if o.Step < 200 || o.Step >= 400 { // the save of step 400 would wait for that of step 200
+				t.Errorf("the run went on to step %d", o.Step)
+			}
+			dir, _, findErr := checkpoint.Latest(checkpoint.OS, checkpointRoot(j.Dir))
+			if findErr != nil || (dir != "") != c.saved || dir != o.Checkpoint || c.saved && !strings.HasSuffix(dir, fmt.Sprintf("%08d", o.Step)) {
+				t.Errorf("saved %q, outcome %+v, %v", dir, o, findErr)
+			}
+		})
+	}
+}
+
+// TestLastSaveFails fails the save of the last step, once: the end waits for it and tries again.
+func TestLastSaveFails(t *testing.T) {
+	for _, background := range []string{BackgroundAlways, BackgroundNever} {
+		j := tinyJob(t)
+		j.Checkpoint.Background = background
+		var failed atomic.Int32
+		withFS(t, func(op, path string) error {
+			if op == "syncdir" && strings.Contains(path, "tmp-step-00000013") && failed.Add(1) == 1 {
+				return errDisk
+			}
+			return nil
+		})
+		_, err := finish(t, j)
+		dir, _, findErr := checkpoint.Latest(checkpoint.OS, checkpointRoot(j.Dir))
+		if !errors.Is(err, errDisk) || findErr != nil || !strings.HasSuffix(dir, "step-00000013") {
+			t.Errorf("%s: saved %q, %v, %v", background, dir, err, findErr)
+		}
+	}
+}
+
+// TestMeasurementsFirst wants no checkpoint where the measurements up to it cannot be made durable.
+func TestMeasurementsFirst(t *testing.T) {
+	be := cpu.New(1)
+	defer be.Close()
+	l := &loop{Job: tinyJob(t), be: be}
+	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := l.prepare(context.Background())
+	if err == nil {
+		err = l.step(context.Background())
+	}
+	if err == nil {
+		err = l.metrics.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(l.save(), l.settle())
+	if dir, _, findErr := checkpoint.Latest(checkpoint.OS, checkpointRoot(l.Dir)); !errors.Is(err, os.ErrClosed) || dir != "" || findErr != nil {
+		t.Errorf("saved %q, %v, %v", dir, err, findErr)
+	}
+	if err := l.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecondSaveWaits holds up the writing of the first checkpoint until the second is due, and wants both to be whole.
+func TestSecondSaveWaits(t *testing.T) {
+	j := tinyJob(t)
+	j.Train.Steps, j.Checkpoint.Keep, j.Checkpoint.KeepBest, j.Train.Eval.Every, j.Train.Sample.Every = 9, 0, 0, 0, 0
+	wait := make(chan struct{})
+	var at, most atomic.Int32
+	withFS(t, func(op, path string) error {
+		if op != "create" || filepath.Base(path) != "model.safetensors" {
+			return nil
+		}
+		if n := at.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		if strings.Contains(path, "step-00000004") {
+			<-wait
+		}
+		at.Add(-1)
+		return nil
+	})
+	be := cpu.New(1)
+	defer be.Close()
+	questions := 0
+	ctx := &asked{Context: context.Background(), do: func(n int) {
+		if questions = n; n == 8*(1+j.Train.Accumulate) { // the last of step 8, after which the second save is due
+			time.AfterFunc(300*time.Millisecond, func() { close(wait) }) // long after that, where nothing waits
+		}
+	}}
+	if _, err := Run(ctx, be, j); err != nil || questions < 8*(1+j.Train.Accumulate) {
+		t.Fatal(err, questions)
+	}
+	entries, err := checkpoint.List(checkpoint.OS, checkpointRoot(j.Dir))
+	if err != nil || len(entries) != 3 || most.Load() != 1 {
+		t.Errorf("%v, %v, %d at once", entries, err, most.Load())
+	}
+	for _, e := range entries {
+		if _, err := checkpoint.Audit(checkpoint.OS, e.Dir); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSavesByTheClock saves at every step by an interval that has always passed, and at none by one that never does.
+func TestSavesByTheClock(t *testing.T) {
+	for minutes, want := range map[float64]int{1e-12: 13, 1e6: 1, 0: 1} {
+		j := tinyJob(t)
+		j.Train.Eval.Every, j.Train.Sample.Every = 0, 0
+		j.Checkpoint = Checkpoint{Minutes: minutes, Background: BackgroundAlways}
+		if _, err := finish(t, j); err != nil {
+			t.Fatal(err)
+		}
+		if entries, err := checkpoint.List(checkpoint.OS, checkpointRoot(j.Dir)); err != nil || len(entries) != want {
+			t.Errorf("%v minutes: %d checkpoints, want %d; %v", minutes, len(entries), want, err)
+		}
+	}
+}
+
+// TestBackgroundWantsMemory: the copy is left out where memory is short, and that is said.
+func TestBackgroundWantsMemory(t *testing.T) {
+	const huge = int64(math.MaxInt64)
+	for _, c := range []struct {
+		word  string
+		bytes int64
+		want  bool
+	}{{BackgroundAuto, 1, true}, {"", 1, true}, {BackgroundAuto, huge, false}, {BackgroundAlways, huge, true}, {BackgroundNever, 1, false}} {
+		background, why := (Checkpoint{Background: c.word}).InBackground(c.bytes, 0)
+		if background != c.want || (why != "") != (c.bytes == huge && !c.want) {
+			t.Errorf("%q, %d bytes: %v, %q", c.word, c.bytes, background, why)
+		}
+	}
+}
+
+// TestBackgroundAfterPlan: memory that the run itself will take is not there for the copy.
+func TestBackgroundAfterPlan(t *testing.T) {
+	left, known := kernels.HostLeft()
+	if !known {
+		t.Skip("nobody knows how much memory this machine has")
+	}
+	for planned, want := range map[int64]bool{0: true, left: false, math.MaxInt64: false} {
+		if background, why := (Checkpoint{Background: BackgroundAuto}).InBackground(left/4, planned); background != want {
+			t.Errorf("%d of %d bytes planned: %v, %q", planned, left, background, why)
+		}
+	}
+}
+
+// TestWaysOfSavingAgree wants the same files, whether training waits or not.
+func TestWaysOfSavingAgree(t *testing.T) {
+	var kept []map[string]string
+	for _, background := range []string{BackgroundAlways, BackgroundNever} {
+		j := tinyJob(t)
+		j.Checkpoint.Background = background
+		if _, err := finish(t, j); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, result(t, j.Dir))
+	}
+	if len(kept[0]) < 10 || len(kept[0]) != len(kept[1]) {
+		t.Fatalf("%d and %d files", len(kept[0]), len(kept[1]))
+	}
+	for name, content := range kept[0] {
+		if kept[1][name] != content {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
