@@ -1,16 +1,16 @@
 package survey
 
 import (
+	"compress/gzip"
 	"io"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
 // Packed is what compression makes of the first [mostPacked] bytes of a text, its documents one after another, in bits a byte.
 type Packed struct {
 	Bytes int64   `json:"bytes"` // that were packed
-	Gzip  float64 `json:"gzip"`  // level 6, alone
+	Gzip  float64 `json:"gzip"`  // Go's, level 6, alone
 	Zstd  float64 `json:"zstd"`  // klauspost/compress's default level, alone
 	// ZstdGiven is zstd's for the validation text behind the last [mostGiven] bytes of the training text, whose own size is not counted.
 	ZstdGiven float64 `json:"zstd_given,omitempty"`
