@@ -64,6 +64,16 @@ func TestCycle(t *testing.T) {
 	}
 }
 
+// TestByHand has a text with an id that different ones follow.
+func TestByHand(t *testing.T) {
+	l, err := Measure(ids{0, 1, 0, 2, 0, 1}, ids{0, 1, 0, 2}, 3)
+	// Smoothed frequencies are 4/9, 3/9 and 2/9. Of three pairs with 0 two go to 1, so that p(1|0) = (2+2*3/9)/(3+2), p(2|0) = (1+2*2/9)/5; p(0|1) = (1+4/9)/(1+1).
+	unigram, bigram := -math.Log(3./9*4/9*2/9)/3, -math.Log(8./15*13/18*13/45)/3
+	if err != nil || !within(l.Unigram, unigram, 1e-12) || !within(l.Bigram, bigram, 1e-12) {
+		t.Errorf("%+v, want %g and %g, %v", l, unigram, bigram, err)
+	}
+}
+
 // TestSources has texts drawn from known distributions, train and validation apart. Lines are means over n targets: with a standard deviation
 // of ln p below 2, four standard errors are below 8/sqrt(n), and what smoothing costs is below V²/n.
 func TestSources(t *testing.T) {

@@ -53,7 +53,7 @@ func named(t *testing.T, cfg data.Config) (names string, note string) {
 
 // TestCopies plants copies, equal and similar, small and in stretches, in several files, and wants the later ones gone, for any number of cores.
 func TestCopies(t *testing.T) {
-	long := tale(9, 900)
+	long := tale(9, 60000)
 	near := strings.ToUpper(tale(1, 200)) + "and some words more"
 	rows := func(texts ...string) (lines string) {
 		for _, text := range texts {

@@ -99,21 +99,27 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestEstimate wants similarities to be estimated without bias: means over 200 pairs are within four standard errors of sqrt(s(1-s)/128/200).
+// TestEstimate wants similarities to be estimated without bias, and with the standard error of independent functions: means over 200 pairs are
+// within four standard errors of sqrt(s(1-s)/128/200), and the standard deviation is within four of its own, a share of 1/sqrt(2*200).
 func TestEstimate(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	p := NewPrinter()
 	for _, s := range []float64{0.2, 0.5, 0.8, 0.95} {
-		mean := 0.0
+		mean, squares := 0.0, 0.0
 		const pairs = 200
 		for range pairs {
 			base := story(r, 300)
 			a, b := printOf(p, strings.Join(base, " "), 9999), printOf(p, strings.Join(like(r, base, s), " "), 9999)
-			mean += a.Similarity(&b) / pairs
+			x := a.Similarity(&b)
+			mean += x / pairs
+			squares += x * x / pairs
 		}
 		// A whole number of shingles rounds s by up to half of 2/300.
 		if tolerance := 4*math.Sqrt(s*(1-s)/Functions/pairs) + 0.004; math.Abs(mean-s) > tolerance {
 			t.Errorf("similarity %g is estimated as %.4f, tolerance %.4f", s, mean, tolerance)
+		}
+		if spread, want := math.Sqrt(squares-mean*mean), math.Sqrt(s*(1-s)/Functions); math.Abs(spread/want-1) > 4/math.Sqrt(2*pairs) {
+			t.Errorf("similarity %g: standard deviation %.4f, want %.4f", s, spread, want)
 		}
 	}
 }

@@ -46,6 +46,7 @@ func (o Overlap) Share() float64 { return float64(o.Found) / float64(max(o.Grams
 type seen struct {
 	look
 	hashes []uint64
+	bound  uint64 // of hashes
 	places []int32
 }
 
@@ -62,7 +63,8 @@ func (f *firstLook) Add(text []byte) {
 }
 
 func (f *firstLook) End() seen {
-	s := seen{look: f.looker.End(), hashes: f.grams.take()}
+	s := seen{look: f.looker.End()}
+	s.hashes, s.bound = f.grams.take()
 	if f.sample != nil {
 		for _, h := range s.hashes {
 			s.places = append(s.places, f.sample.index[h])
@@ -131,7 +133,7 @@ func (s *surveyor) sides() error {
 	}
 	err = documents(s, corpus.Val, "looking at validation text", worker, valPacker.add, func(_ string, size int64, d seen) {
 		tally.add(size, d.look)
-		looked.add(d.hashes)
+		looked.add(d.hashes, d.bound)
 	})
 	if err != nil {
 		return err

@@ -17,8 +17,11 @@ type sample struct {
 
 func newSample() *sample { return &sample{bound: math.MaxUint64, index: map[uint64]int32{}} }
 
-// add adds n-grams of the validation text.
-func (s *sample) add(hashes []uint64) {
+// add adds n-grams of a validation document: all of its that have a hash up to bound.
+func (s *sample) add(hashes []uint64, bound uint64) {
+	if bound < s.bound {
+		s.shrink(bound)
+	}
 	for _, h := range hashes {
 		if h > s.bound {
 			continue
@@ -27,12 +30,17 @@ func (s *sample) add(hashes []uint64) {
 			continue
 		}
 		for len(s.index) > mostGrams {
-			s.bound >>= 1
-			for h := range s.index {
-				if h > s.bound {
-					delete(s.index, h)
-				}
-			}
+			s.shrink(s.bound >> 1)
+		}
+	}
+}
+
+// shrink takes out the n-grams above a new bound.
+func (s *sample) shrink(bound uint64) {
+	s.bound = bound
+	for h := range s.index {
+		if h > bound {
+			delete(s.index, h)
 		}
 	}
 }
@@ -92,11 +100,11 @@ func (g *gatherer) prune() {
 	}
 }
 
-// take returns the hashes of the document that ends.
-func (g *gatherer) take() []uint64 {
+// take returns the hashes of the document that ends: all of it up to bound.
+func (g *gatherer) take() (hashes []uint64, bound uint64) {
 	g.Grams.End()
 	g.prune()
-	hashes := g.hashes
+	hashes, bound = g.hashes, g.bound
 	g.hashes, g.bound = nil, math.MaxUint64
-	return hashes
+	return hashes, bound
 }

@@ -64,7 +64,7 @@ func survey(t *testing.T, train, val string, change func(*data.Config)) *Survey 
 func TestOverlap(t *testing.T) {
 	half := tale(3, 40) + " " + tale(4, 40)
 	one := tale(5, 60) + " " + tale(6, GramWords) + " " + tale(7, 60)
-	train := rows(tale(1, 100), tale(2, 100), tale(30, 10)+" "+strings.ToUpper(tale(3, 40)), tale(6, GramWords), "a few words", "other words")
+	train := rows(tale(1, 100), tale(2, 100), tale(30, 10)+" "+strings.ToUpper(tale(3, 40)), tale(6, GramWords), "a few words", "other words", "a few words")
 	val := rows(tale(11, 100), tale(2, 100), half, one, tale(6, GramWords-1), "A few words!", "...", "a few more words")
 	o := survey(t, train, val, nil).Overlap
 	type figures struct {
@@ -103,8 +103,26 @@ func TestSampled(t *testing.T) {
 	}
 	val = append(val, tale(5000, 9000)) // more n-grams than are held of one document
 	o := survey(t, rows(train...), rows(val...), nil).Overlap
-	if want := 67. * 100 / (20000 + 8988); o.Sampled != 32 && o.Sampled != 64 || o.Grams < 400 || o.Grams > 1000 || math.Abs(o.Share()-want) > 4*math.Sqrt(want*(1-want)/float64(o.Grams)) {
+	if want := 67. * 100 / (20000 + 8988); o.Sampled != 32 || o.Grams < 500 || o.Grams > 1000 || math.Abs(o.Share()-want) > 4*math.Sqrt(want*(1-want)/float64(o.Grams)) {
 		t.Errorf("one of %d, %d n-grams, share %.3f, want %.3f", o.Sampled, o.Grams, o.Share(), want)
+	}
+	// A single document has no less of a sample than many.
+	if o := survey(t, rows("a"), rows(tale(5000, 3000)), nil).Overlap; o.Sampled != 4 || o.Grams < 500 || o.Grams > 1000 {
+		t.Errorf("one of %d, %d n-grams", o.Sampled, o.Grams)
+	}
+}
+
+// TestTies has validation documents of which two training documents have as much: the first is named.
+func TestTies(t *testing.T) {
+	var train, val []string
+	for i := range uint64(20) {
+		train = append(train, tale(i, 20), tale(100+i, 20))
+		val = append(val, tale(100+i, 20)+" "+tale(i, 20))
+	}
+	for i, d := range survey(t, rows(train...), rows(val...), nil).Overlap.List {
+		if want := fmt.Sprintf("train.jsonl:%d", 2*i+1); d.Train != want || d.Document != fmt.Sprintf("val.jsonl:%d", i+1) {
+			t.Errorf("%+v, want %s", d, want)
+		}
 	}
 }
 
