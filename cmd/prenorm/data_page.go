@@ -117,7 +117,7 @@ func scriptTable(s *survey.Survey) pages.Table {
 
 func scriptFigure(s *survey.Survey) pages.Figure {
 	f := pages.Figure{Name: "scripts", Title: "Scripts of the training text", Y: "% of characters", Bars: true}
-	var series pages.Series
+	series := pages.Series{Name: "characters"} // one colour
 	for _, x := range s.Train.Scripts[:min(10, len(s.Train.Scripts))] {
 		f.Labels, series.Y = append(f.Labels, x.Name), append(series.Y, 100*x.Share)
 	}
@@ -165,7 +165,7 @@ func copyFigures(s *survey.Survey) []pages.Figure {
 		return nil
 	}
 	f := pages.Figure{Name: "similarity", Title: "Near copies by similarity", X: "estimated similarity, from", Y: "documents", Bars: true}
-	var series pages.Series
+	series := pages.Series{Name: "documents"} // one colour
 	for i, n := range s.Copies.Hist {
 		f.Labels = append(f.Labels, fmt.Sprintf("%.2f", dedup.Similar+float64(i)*(1-dedup.Similar)/float64(len(s.Copies.Hist))))
 		series.Y = append(series.Y, float64(n))
