@@ -42,6 +42,13 @@ func TestDataReport(t *testing.T) {
 	if a.Copies.Exact != 10 || a.Train.Documents+a.Val.Documents != 60 || a.Tokenizer != "byte" {
 		t.Errorf("%+v", a)
 	}
+	// What was remembered of the text with its copies is not taken for the text without them.
+	if err := json.Unmarshal([]byte(command("data", "report", "run.yaml", "--json", "--set", "data.duplicates=drop_exact").want(t, exitOK).out), &b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Train.Documents+b.Val.Documents != 50 || b.Train.Tokens+b.Val.Tokens >= a.Train.Tokens+a.Val.Tokens {
+		t.Errorf("%+v", b)
+	}
 	// Standard input is read more than once; tokenizers and keys are taken.
 	in := read(t, "a.jsonl")
 	piped := commandWith(t.Context(), in, "data", "report", "-", "--json", "--tokenizer", "gpt2", "--set", "data.format=jsonl", "--set", "data.duplicates=drop_exact").want(t, exitOK)
