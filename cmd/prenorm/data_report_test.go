@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"prenorm/data/survey"
 )
@@ -20,6 +21,8 @@ func inTexts(t *testing.T) {
 		fmt.Fprintf(&rows, "{\"text\": \"%s\"}\n", strings.Repeat(fmt.Sprintf("row %d of words ", i%50), 4))
 	}
 	write(t, "a.jsonl", rows.String())
+	old := time.Now().Add(-time.Hour) // so that what is found of it is remembered
+	must(os.Chtimes("a.jsonl", old, old))
 	write(t, "run.yaml", "name: looked\ndata: {train: a.jsonl, tokenizer: {kind: byte}}\n")
 }
 
