@@ -115,6 +115,7 @@ data:
   nul: keep
   invalid_utf8: fail
   verify: false
+  duplicates: keep
   cache: ""
 model:
   layers: 4

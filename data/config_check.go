@@ -13,6 +13,7 @@ var (
 	formatWords  = strings.Fields("txt jsonl csv tsv parquet tar txt.gz jsonl.gz csv.gz tsv.gz parquet.gz tar.gz txt.zst jsonl.zst csv.zst tsv.zst parquet.zst tar.zst")
 	newlineKinds = []string{"fold", "keep"}
 	nulKinds     = []string{"drop", "fail", "keep"}
+	copyKinds    = []string{"drop_exact", "drop_near", "keep"}
 
 	// InvalidKinds are the values of data.invalid_utf8.
 	InvalidKinds = []string{"drop", "fail", "replace"}
@@ -29,6 +30,7 @@ func (c Config) Problems() problem.List {
 	}
 	l.OneOf("val.by", c.Val.By, byKinds...)
 	l = append(l, c.Tokenizer.Problems().Under("tokenizer")...)
+	l.OneOf("duplicates", c.Duplicates, copyKinds...)
 	return append(l, c.ReadingProblems()...)
 }
 

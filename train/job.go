@@ -11,6 +11,7 @@ import (
 
 	"prenorm/configs/problem"
 	"prenorm/data"
+	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 	"prenorm/kernels"
@@ -83,6 +84,7 @@ type loop struct {
 	be        kernels.Backend
 	began     time.Time
 	data      *dataset.Dataset
+	lines     baseline.Lines
 	weights   *model.Weights
 	stepper   *Stepper
 	evaluator *Evaluator

@@ -39,6 +39,12 @@ func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
 		}
 	}
 	l.trained = time.Duration(float64(l.metrics.Seconds()) * float64(time.Second))
+	if err := l.openLines(); err != nil {
+		return err
+	}
+	if err := l.recordLines(); err != nil {
+		return err
+	}
 	l.introduce(resumed)
 	l.noteProducts()
 	l.progress = metrics.NewProgress(l.Out, int64(l.Train.Steps), metrics.Options{Start: l.state.Step, Every: l.logEvery()})
@@ -58,6 +64,7 @@ func (l *loop) introduce(resumed bool) {
 	s := l.data.Stats
 	fmt.Fprintf(l.Out, "text    %s training tokens (%s), %s validation tokens; %s tokenizer, %d ids\n", metrics.Count(float64(s.Train.Tokens)), metrics.Bytes(s.Train.Bytes),
 		metrics.Count(float64(s.Val.Tokens)), l.data.Tokenizer.Kind(), l.data.Tokenizer.Vocab())
+	l.introduceLines()
 	c := l.weights.Config
 	perStep := int64(l.Train.Batch) * int64(c.Context) * int64(max(l.Train.Accumulate, 1))
 	fmt.Fprintf(l.Out, "model   %s parameters, %s %s, %s activations\n", metrics.Count(float64(l.weights.Count())), c.Norm.Placement, c.Norm.Kind, metrics.Bytes(int64(l.stepper.ArenaBytes())))
@@ -124,6 +131,9 @@ func (l *loop) evaluate(ctx context.Context, step int64) error {
 		return err
 	}
 	l.progress.Line(fmt.Sprintf("step %d/%d  validation loss %.4f  perplexity %.2f  bits per byte %.3f", step, l.Train.Steps, e.Loss, e.Perplexity(), record.BitsPerByte))
+	if stand := l.lines.Stand(e.Loss); stand != "" {
+		l.progress.Line(fmt.Sprintf("step %d/%d  the loss is %s", step, l.Train.Steps, stand))
+	}
 	return l.score(step, e.Loss)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/data"
+	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 	"prenorm/train"
@@ -54,7 +55,8 @@ Perplexities of models with different tokenizers cannot be compared; bits a byte
 type evalText struct {
 	tokens batch.Tokens
 	split  dataset.Split
-	batch  int // sequences of one pass
+	batch  int            // sequences of one pass
+	lines  baseline.Lines // zero where they are not known: of a text that is not the run's own
 	close  func() error
 }
 
@@ -70,6 +72,8 @@ type evalRecord struct {
 	Tokens      int64         `json:"tokens"`              // of the text
 	Bytes       int64         `json:"bytes"`               // of the text
 	Documents   int           `json:"documents,omitempty"` // 0 where it is not known: the run's own text from standard input, of a tokenizer without separator
+
+	Lines baseline.Lines `json:"lines,omitzero"` // of reference, for the run's own text
 }
 
 func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err error) {
@@ -126,7 +130,7 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	}
 	return f.print(cmd, evalRecord{Checkpoint: t.dir, Step: t.step, Weights: f.weights, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
 		BitsPerByte: metrics.Float(e.BitsPerByte(text.split.BytesPerToken())), Predicted: e.Targets, Tokens: text.split.Tokens,
-		Bytes: text.split.Bytes, Documents: text.split.Documents})
+		Bytes: text.split.Bytes, Documents: text.split.Documents, Lines: text.lines})
 }
 
 // encode reads texts that the command line names.
@@ -144,7 +148,7 @@ func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) (*eval
 		rows = min(rows, int64(windows))
 	}
 	size := int(max(1, min(rows, int64(t.run.Train.Batch)))) // no larger than the text fills
-	return &evalText{text.IDs, split, size, func() error { return nil }}, nil
+	return &evalText{tokens: text.IDs, split: split, batch: size, close: func() error { return nil }}, nil
 }
 
 func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {
@@ -156,6 +160,10 @@ func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {
 	t.row("loss", fmt.Sprintf("%.4f nats a token", r.Loss))
 	t.row("perplexity", fmt.Sprintf("%.2f", r.Perplexity))
 	t.row("bits a byte", fmt.Sprintf("%.3f", r.BitsPerByte))
+	if l := r.Lines; l != (baseline.Lines{}) {
+		t.row("stands", l.Stand(float64(r.Loss)))
+		t.row("lines", fmt.Sprintf("ln V %.3f, unigram %.3f, bigram %.3f nats a token", l.Uniform, l.Unigram, l.Bigram))
+	}
 	t.row("text", fmt.Sprintf("%s tokens predicted of %s, %s", grouped(r.Predicted), grouped(r.Tokens), metrics.Bytes(r.Bytes)))
 	t.row("model", fmt.Sprintf("%s, step %d, matrices in %s", r.Checkpoint, r.Step, r.Weights))
 	t.write(out, "")

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -10,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"prenorm/data/baseline"
 	"prenorm/data/corpus"
 	"prenorm/data/dataset"
 	"prenorm/data/shard"
@@ -38,7 +37,9 @@ func (t *trained) validation() (*evalText, error) {
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		return &evalText{r, split, t.run.Train.Batch, r.Close}, nil
+		text := &evalText{tokens: r, split: split, batch: t.run.Train.Batch, close: r.Close}
+		text.lines, _ = baseline.Kept(dir, state.Data.Prints())
+		return text, nil
 	}
 	message := fmt.Errorf("the tokens of the run's validation text are not there")
 	for _, dir := range folders {
@@ -109,18 +110,15 @@ func splitOf(dir string, r *shard.Reader, t token.Tokenizer, fingerprint string)
 	return split, err
 }
 
-// recordedVal reads the summary of the validation text from a sources file of package dataset: JSON, then its SHA-256 on a line of its own.
+// recordedVal reads the summary of the validation text from a sources file of package dataset.
 func recordedVal(path string) (corpus.Summary, bool) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return corpus.Summary{}, false
 	}
-	text, sum, _ := bytes.Cut(content, []byte("\n"))
 	var record struct{ Val corpus.Summary }
-	if string(sum) != fmt.Sprintf("%x\n", sha256.Sum256(text)) || json.Unmarshal(text, &record) != nil {
-		return corpus.Summary{}, false
-	}
-	return record.Val, true
+	err = shard.Unseal(content, &record)
+	return record.Val, err == nil
 }
 
 // decoded counts documents and bytes of text. Decoding gives the text back byte by byte; only what kind char does not know, with unknown:
