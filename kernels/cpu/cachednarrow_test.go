@@ -72,24 +72,28 @@ func TestCachedHalvesBits(t *testing.T) {
 
 // BenchmarkCached times attention of a new row over full caches of 12 layers in turn, so that they come from memory.
 func BenchmarkCached(b *testing.B) {
-	const layers = 12
-	c := kernels.CachedAttention{Heads: 12, KVHeads: 12, HeadDim: 64, T: 1, Context: 1024, Scale: 0.125}
-	r, position := source(), kernels.HostView([]int32{1023}, 1)
-	q, y := floats(r, 1, 768), floats(r, 1, 768)
-	wide := floats(r, 1024, 768)
+	const layers, rows, width = 12, 1024, 768
+	c := kernels.CachedAttention{Heads: 12, KVHeads: 12, HeadDim: 64, T: 1, Context: rows, Scale: 0.125}
+	r, position := source(), kernels.HostView([]int32{rows - 1}, 1)
+	q, y, wide := floats(r, 1, width), floats(r, 1, width), floats(r, rows, width)
 	for _, d := range []kernels.DType{kernels.F32, kernels.BF16} {
+		arena, err := kernels.NewHostArena(2 * layers * rows * width * d.Size())
+		if err != nil {
+			b.Fatal(err)
+		}
 		var steps []step
-		for range layers {
-			k := blank(kernels.Shaped(d, 1024, 768), kernels.Shaped(d, 1024, 768))
-			for _, v := range k {
-				if d == kernels.BF16 {
-					narrowGo(v.BF16(), wide.F32())
-				} else {
-					copy(v.F32(), wide.F32())
-				}
-			}
-			steps = append(steps, step{c, []kernels.View{y}, []kernels.View{q, k[0], k[1], position}})
+		var caches []kernels.View
+		for i := range 2 * layers {
+			v := arena.View(i*rows*width*d.Size(), d, rows, width)
+			cacheAt(v).set(tiers()[0], 0, wide.F32())
+			caches = append(caches, v)
+		}
+		for i := range layers {
+			steps = append(steps, step{c, []kernels.View{y}, []kernels.View{q, caches[2*i], caches[2*i+1], position}})
 		}
 		benchmarkSteps(b, d.String(), steps...)
+		if err := arena.Free(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
