@@ -28,8 +28,10 @@ func newEval() *cobra.Command {
 		Short: "measure the loss of a trained model on a text",
 		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input. Without a text it is the run's own validation
 text, and the figures are those that training printed: its tokens lie in the run's folder, and neither the text nor the folder's place is
-needed. Every token but the first is predicted once, from what comes before it in its window of context tokens. With --weights bf16 or int8 the
-loss is that of the rounded matrices; that sampling then keeps keys and values in bfloat16 as well, on a CPU, is not in it.
+needed. Every token but the first is predicted once, from what comes before it in its window of context tokens.
+
+With --weights bf16 or int8 the loss is that of the rounded matrices; that sampling then keeps keys and values in bfloat16 as well, on a
+CPU, is not in it.
 
 Perplexities of models with different tokenizers cannot be compared; bits a byte can.`,
 		Example: `  prenorm eval runs/quickstart
