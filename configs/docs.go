@@ -14,7 +14,11 @@ var docs = map[string]string{
 	"data.tokenizer.vocab":   "the vocabulary size that bpe is trained to",
 	"data.tokenizer.unknown": "what char does with a character it has not seen in training: fail, or unk for <unk>",
 	"data.tokenizer.file":    "an existing tokenizer file in place of a kind: prenorm's, a tokenizer.json (byte-level BPE) or a SentencePiece model (BPE)",
-	"data.invalid_utf8":      "what happens to text that is not UTF-8: fail, or replace by U+FFFD",
+	"data.format":            "how documents lie in standard input and in files whose names do not tell: an extension such as txt, jsonl or csv.gz",
+	"data.field":             "where a row's text is: a key or column, with dots for one inside another (jsonl, csv, tsv, parquet)",
+	"data.newlines":          "keep line ends as they are, or fold CR LF to LF",
+	"data.nul":               "what happens to bytes of value 0: keep, drop or fail",
+	"data.invalid_utf8":      "what happens to text that is not UTF-8: fail, replace by U+FFFD, or drop",
 	"data.verify":            "prove that all text comes back from its ids, byte by byte, before training starts",
 	"data.cache":             "folder of token shards; \"\" = beside the run's folder",
 

@@ -67,7 +67,7 @@ func TestAllowedWords(t *testing.T) {
 			continue
 		}
 		if k.Allowed == nil {
-			if !slices.Contains([]string{"name", "init_from", "data.tokenizer.file", "data.cache", "train.sample.prompt"}, k.Key) {
+			if !slices.Contains([]string{"name", "init_from", "data.tokenizer.file", "data.field", "data.cache", "train.sample.prompt"}, k.Key) {
 				t.Errorf("%s has no list of words", k.Key)
 			}
 			continue

@@ -109,6 +109,10 @@ data:
   train: ["$GOROOT/src/testdata/Isaac.Newton-Opticks.txt"]
   val: {files: [], fraction: 0.1, by: auto}
   tokenizer: {kind: bpe, vocab: 1024, unknown: fail, file: ""}
+  format: txt
+  field: text
+  newlines: keep
+  nul: keep
   invalid_utf8: fail
   verify: false
   cache: ""

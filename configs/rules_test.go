@@ -79,7 +79,12 @@ func TestRules(t *testing.T) {
 		{"data.tokenizer.vocab=257", "data.tokenizer.vocab: 257 is out of range (258 to 1048576)"},
 		{"data.tokenizer.vocab=257 ; data.tokenizer.kind=byte", ""},
 		{"data.tokenizer.unknown=skip", `data.tokenizer.unknown: "skip" is not known (allowed: fail, unk)`},
-		{"data.invalid_utf8=ignore", `data.invalid_utf8: "ignore" is not known (allowed: fail, replace)`},
+		{"data.invalid_utf8=ignore", `data.invalid_utf8: "ignore" is not known (allowed: drop, fail, replace)`},
+		{"data.newlines=crlf", `data.newlines: "crlf" is not known (allowed: fold, keep)`},
+		{"data.nul=replace", `data.nul: "replace" is not known (allowed: drop, fail, keep)`},
+		{"data.field=meta.", `data.field: "meta." has an empty name in it (a key such as text, or meta.text for a key inside another)`},
+		{"data.format=xml", `data.format: "xml" is not known (allowed: txt, jsonl, csv, tsv, parquet, tar, txt.gz, jsonl.gz, csv.gz, tsv.gz, parquet.gz, tar.gz, txt.zst, jsonl.zst, csv.zst, tsv.zst, parquet.zst, tar.zst)`},
+		{"data.format=csv.gz ; data.field=body", ""},
 
 		{"train.steps=0", "train.steps: 0 is out of range (1 to 1073741824)"},
 		{"train.batch=0", "train.batch: 0 is out of range (1 to 65536)"},

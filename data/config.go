@@ -9,7 +9,11 @@ type Config struct {
 	Train     []string     `yaml:"train"`        // files, globs, folders or "-" for standard input; $VARS are expanded, $GOROOT always
 	Val       Val          `yaml:"val"`          // where the validation documents come from
 	Tokenizer token.Config `yaml:"tokenizer"`    // how it becomes ids
-	Invalid   string       `yaml:"invalid_utf8"` // fail | replace (by U+FFFD)
+	Format    string       `yaml:"format"`       // of standard input and of files whose names do not tell: an extension such as txt, jsonl or csv.gz
+	Field     string       `yaml:"field"`        // where a row's text is: a key or column, with dots for what lies inside (jsonl, csv, tsv, parquet)
+	Newlines  string       `yaml:"newlines"`     // keep | fold (CR LF becomes LF)
+	NUL       string       `yaml:"nul"`          // fail | keep | drop (bytes of value 0)
+	Invalid   string       `yaml:"invalid_utf8"` // fail | replace (by U+FFFD) | drop
 	Verify    bool         `yaml:"verify"`       // all text must come back from its ids, byte by byte, when it is encoded
 	Cache     string       `yaml:"cache"`        // folder of token shards; "" = beside the run folder
 }
@@ -26,6 +30,10 @@ func Default() Config {
 	return Config{
 		Val:       Val{Fraction: 0.1, By: "auto"},
 		Tokenizer: token.DefaultConfig(),
+		Format:    "txt",
+		Field:     "text",
+		Newlines:  "keep",
+		NUL:       "keep",
 		Invalid:   "fail",
 	}
 }

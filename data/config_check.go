@@ -1,13 +1,21 @@
 package data
 
 import (
+	"slices"
+	"strings"
+
 	"prenorm/configs/problem"
 )
 
 // The words that a run file may use.
 var (
 	byKinds      = []string{"auto", "end", "hash"}
-	invalidKinds = []string{"fail", "replace"}
+	formatWords  = strings.Fields("txt jsonl csv tsv parquet tar txt.gz jsonl.gz csv.gz tsv.gz parquet.gz tar.gz txt.zst jsonl.zst csv.zst tsv.zst parquet.zst tar.zst")
+	newlineKinds = []string{"fold", "keep"}
+	nulKinds     = []string{"drop", "fail", "keep"}
+
+	// InvalidKinds are the values of data.invalid_utf8.
+	InvalidKinds = []string{"drop", "fail", "replace"}
 )
 
 // Problems returns every rule of the section `data:` that c breaks. Keys are relative to the section. A missing data.train is none: what
@@ -21,7 +29,19 @@ func (c Config) Problems() problem.List {
 	}
 	l.OneOf("val.by", c.Val.By, byKinds...)
 	l = append(l, c.Tokenizer.Problems().Under("tokenizer")...)
-	l.OneOf("invalid_utf8", c.Invalid, invalidKinds...)
+	return append(l, c.ReadingProblems()...)
+}
+
+// ReadingProblems returns the rules that the settings of how files are read break.
+func (c Config) ReadingProblems() problem.List {
+	var l problem.List
+	l.OneOf("format", c.Format, formatWords...)
+	if slices.Contains(strings.Split(c.Field, "."), "") {
+		l.Addf("field", "%q has an empty name in it (a key such as text, or meta.text for a key inside another)", c.Field)
+	}
+	l.OneOf("newlines", c.Newlines, newlineKinds...)
+	l.OneOf("nul", c.NUL, nulKinds...)
+	l.OneOf("invalid_utf8", c.Invalid, InvalidKinds...)
 	return l
 }
 

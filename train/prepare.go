@@ -10,6 +10,7 @@ import (
 	"prenorm/data/token"
 	"prenorm/model"
 	"prenorm/train/checkpoint"
+	"prenorm/train/metrics"
 	"prenorm/train/schedule"
 )
 
@@ -64,7 +65,11 @@ func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
 	if cache == "" {
 		cache = filepath.Join(l.Dir, "data")
 	}
-	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: func(line string) { fmt.Fprintln(l.Out, line) }, Stop: func() error { return ended(ctx) }}
+	stages := metrics.NewStages(l.Out)
+	defer stages.Close()
+	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: func(stage string, done, total int64) {
+		stages.Show(stage, done, total, stage != "training tokenizer" || total == 0) // merges, once all bytes are counted
+	}}
 	if from != nil {
 		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", from.Dir, err)

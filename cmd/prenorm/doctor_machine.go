@@ -97,7 +97,7 @@ func examineText() []finding {
 	l, err := configs.Load("quickstart", nil)
 	if err == nil {
 		var c *corpus.Corpus
-		if c, err = corpus.Open(l.Run.Data, nil); err == nil {
+		if c, err = corpus.Open(l.Run.Data, nil, ""); err == nil {
 			var names []string
 			for _, file := range c.Files(corpus.Train) {
 				names = append(names, file.Name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 	"prenorm/train"
@@ -17,6 +18,7 @@ type evalFlags struct {
 	runFlags
 	windows int
 	invalid string
+	field   string
 	asJSON  bool
 	weightsFlags
 }
@@ -26,9 +28,10 @@ func newEval() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval RUN [TEXT...]",
 		Short: "measure the loss of a trained model on a text",
-		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input. Without a text it is the run's own validation
-text, and the figures are those that training printed: its tokens lie in the run's folder, and neither the text nor the folder's place is
-needed. Every token but the first is predicted once, from what comes before it in its window of context tokens.
+		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input, of every format that training reads.
+Without a text it is the run's own validation text, and the figures are those that training printed: its tokens lie in the run's folder, and
+neither the text nor the folder's place is needed. Every token but the first is predicted once, from what comes before it in its window of
+context tokens.
 
 With --weights bf16 or int8 the loss is that of the rounded matrices; that sampling then keeps keys and values in bfloat16 as well, on a
 CPU, is not in it.
@@ -41,11 +44,12 @@ Perplexities of models with different tokenizers cannot be compared; bits a byte
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
 	}
 	cmd.Flags().IntVar(&f.windows, "windows", 0, "read only so many windows, evenly spread over the text, 0 = all (without a text: as in training)")
-	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "", "what happens to text that is not UTF-8: `fail|replace` (by U+FFFD; default as the run did)")
+	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "", "what happens to text that is not UTF-8: `fail|replace|drop` (by U+FFFD; default as the run did)")
+	cmd.Flags().StringVar(&f.field, "field", "", "the `key` or column of a row's text in .jsonl, .csv and .parquet (default as the run did)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	f.weightsFlag(cmd)
 	f.deviceFlags(cmd)
-	must(cmd.RegisterFlagCompletionFunc("invalid-utf8", cobra.FixedCompletions([]string{"fail", "replace"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("invalid-utf8", cobra.FixedCompletions(data.InvalidKinds, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
@@ -75,10 +79,13 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	if f.windows < 0 {
 		return wrongUsage(cmd, "--windows %d: wants 0 or more", f.windows)
 	}
-	if changed := cmd.Flags().Changed("invalid-utf8"); changed && f.invalid != "fail" && f.invalid != "replace" {
-		return wrongUsage(cmd, "--invalid-utf8 %q: wants fail or replace", f.invalid)
+	if changed := cmd.Flags().Changed("invalid-utf8"); changed && !slices.Contains(data.InvalidKinds, f.invalid) {
+		return wrongUsage(cmd, "--invalid-utf8 %q: wants drop, fail or replace", f.invalid)
 	} else if changed && len(texts) == 0 {
 		return wrongUsage(cmd, "--invalid-utf8 is for texts that are named; the run's own validation text was read in training")
+	}
+	if f.field != "" && len(texts) == 0 {
+		return wrongUsage(cmd, "--field is for texts that are named; the run's own validation text was read in training")
 	}
 	if err := f.checkWeights(cmd); err != nil {
 		return err
@@ -96,6 +103,9 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	if len(texts) > 0 {
 		if f.invalid != "" {
 			t.run.Data.Invalid = f.invalid
+		}
+		if f.field != "" {
+			t.run.Data.Field = f.field
 		}
 		text, err = t.encode(cmd, texts, windows)
 	} else {
@@ -127,7 +137,7 @@ func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) (*eval
 	if slices.Contains(texts, "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	}
-	text, err := dataset.EncodeFiles(t.tokenizer, texts, t.run.Data.Invalid, cmd.InOrStdin())
+	text, err := dataset.EncodeFiles(t.tokenizer, texts, t.run.Data, cmd.InOrStdin())
 	if err != nil {
 		return nil, usageError{ofTrained(err)}
 	}

@@ -30,7 +30,7 @@ func TestMistakes(t *testing.T) {
 		{exitUsage, "config empty", "prenorm: reading the run file: empty is a folder"},
 		{exitUsage, "completion foo", "prenorm: there is no script for \"foo\" (shells: bash, zsh, fish, powershell)"},
 		{exitUsage, "sample x The rays", "The prompt goes with --prompt:\n  prenorm sample x --prompt 'The rays'"},
-		{exitUsage, "eval x y --invalid-utf8 skip", "--invalid-utf8 \"skip\": wants fail or replace"},
+		{exitUsage, "eval x y --invalid-utf8 skip", "--invalid-utf8 \"skip\": wants drop, fail or replace"},
 		{exitUsage, "eval x --invalid-utf8 fail", "--invalid-utf8 is for texts that are named"},
 		{exitUsage, "train nowhere.yaml", "prenorm: reading the run file"},
 		{exitUsage, "train bad.yaml", "bad.yaml:2: model.heads: 5 does not divide width 128 (try 4 or 8)\nbad.yaml:3: model.widht: unknown key (did you mean model.width?)"},

@@ -9,6 +9,7 @@ import (
 	"prenorm/configs"
 	"prenorm/configs/problem"
 	"prenorm/data/corpus"
+	"prenorm/data/dataset"
 	"prenorm/data/token"
 )
 
@@ -57,17 +58,12 @@ func vocabOf(cmd *cobra.Command, l *configs.Loaded) (vocab int, source string, e
 
 // countCharacters trains the tokenizer as the run would.
 func countCharacters(run configs.Run) (int, error) {
-	text, err := corpus.Open(run.Data, nil)
+	text, err := corpus.Open(run.Data, nil, "")
 	if err != nil {
 		return 0, err
 	}
-	t, err := token.New(run.Data.Tokenizer, func(yield func([]byte, error) bool) {
-		for d, err := range text.Documents(corpus.Train) {
-			if !yield(d.Text, err) {
-				return
-			}
-		}
-	}, nil)
+	defer text.Close()
+	t, err := token.New(run.Data.Tokenizer, dataset.Texts(text.Documents(corpus.Train), run.Data.Tokenizer.Kind), nil)
 	if err != nil {
 		return 0, err
 	}

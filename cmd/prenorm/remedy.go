@@ -6,6 +6,8 @@ import "strings"
 // which has no run file and whose tokenizer is what it is. A test holds the left sides to what the packages say.
 var remedies = strings.NewReplacer(
 	"set data.invalid_utf8 to replace (--set data.invalid_utf8=replace)", "add --invalid-utf8 replace",
+	"--set data.field=NAME", "--field NAME",
+	"leave the file out, or set data.nul to keep or drop (--set data.nul=drop)", "leave the file out",
 	"mend the text, set data.invalid_utf8: replace, set data.tokenizer.unknown: unk, or use kind byte or bpe", "mend the text",
 	"train the tokenizer on text that has it, set data.tokenizer.unknown: unk, or use kind byte or bpe",
 	"leave it out, or use a model that was trained on text that has it, with data.tokenizer.unknown: unk, or with tokenizer kind byte or bpe",

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data"
 	"prenorm/data/corpus"
+	"prenorm/data/dataset"
 	"prenorm/data/token"
 )
 
@@ -19,23 +21,17 @@ func openTexts(cmd *cobra.Command, patterns []string, invalid string) (texts, er
 	if slices.Contains(patterns, "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	}
-	c, err := corpus.Texts(patterns, invalid, cmd.InOrStdin())
+	cfg := data.Default()
+	cfg.Invalid = invalid
+	c, err := corpus.Texts(patterns, cfg, cmd.InOrStdin(), "")
 	if err != nil {
 		return texts{}, usageError{err}
 	}
 	return texts{c}, nil
 }
 
-// texts yields the documents' texts.
-func (t texts) texts() token.Texts {
-	return func(yield func([]byte, error) bool) {
-		for d, err := range t.Documents(corpus.Train) {
-			if !yield(d.Text, err) {
-				return
-			}
-		}
-	}
-}
+// texts yields the documents' texts, in pieces that a tokenizer encodes and counts as the whole.
+func (t texts) texts() token.Texts { return dataset.Texts(t.Documents(corpus.Train), "") }
 
 type tokenizerCompareFlags struct {
 	tokenizers []string

@@ -41,6 +41,9 @@ func newTrain() *cobra.Command {
 already, training goes on from the newest whole checkpoint, with the same result as if it had never stopped. Settings that would
 change the result must stay as they were, or be changed by --set; the model, the text and the seed cannot change within a run.
 
+Texts (data.train) are files, folders and globs of .txt, .md, .jsonl, .csv, .tsv and .parquet, each also as .gz, .zst and in .tar, or - for
+standard input; docs/data.md tells more. Text whose preparation was interrupted is gone on with where that was.
+
 A run's folder in place of a run file goes on with that run in it, by its own settings, from any directory where its text is found.
 
 Before anything starts, everything that would make the run fail later is said at once and refused: text, tokenizer or weights that are not
@@ -52,6 +55,7 @@ them and not train.optimizer.lr, or by the preset that has the same model, optim
 Ctrl-C stops the run after saving it, as the end of the terminal does; a second Ctrl-C quits at once. The exit code is then 130.`,
 		Example: `  prenorm train quickstart
   prenorm train quickstart --set data.train=book.txt --set train.steps=1000 --out runs/book
+  prenorm train quickstart --set data.train='[corpus/, dump.jsonl.zst]' --set data.field=body
   prenorm train run.yaml --max-seconds 3600        # stop and save after an hour; the same command goes on
   prenorm train runs/book --set train.steps=2000   # make the run in this folder longer
   prenorm train runs/book --from-step 2000 --set train.optimizer.lr=1e-4   # go on from an older checkpoint

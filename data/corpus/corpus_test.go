@@ -36,7 +36,7 @@ func TestSeparateFiles(t *testing.T) {
 	tree(t, map[string]string{"d/a.txt": "\xEF\xBB\xBFone\r\n", "d/b.txt": "two", "d/v.txt": "three"})
 	cfg := config("d")
 	cfg.Val.Files = []string{"d/v.txt", "-"}
-	c, err := Open(cfg, strings.NewReader("four"))
+	c, err := Open(cfg, strings.NewReader("four"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +47,11 @@ func TestSeparateFiles(t *testing.T) {
 		t.Errorf("validation text %q", got)
 	}
 	cfg.Val.Files = []string{"d"}
-	if _, err := Open(cfg, nil); err == nil || !strings.Contains(err.Error(), "none is left") {
+	if _, err := Open(cfg, nil, ""); err == nil || !strings.Contains(err.Error(), "none is left") {
 		t.Errorf("the same files on both sides: %v", err)
 	}
 	cfg.Train, cfg.Val.Files = []string{"-"}, []string{"-"}
-	if _, err := Open(cfg, strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), "only once") {
+	if _, err := Open(cfg, strings.NewReader("x"), ""); err == nil || !strings.Contains(err.Error(), "only once") {
 		t.Errorf("standard input twice: %v", err)
 	}
 }
@@ -59,7 +59,7 @@ func TestSeparateFiles(t *testing.T) {
 func TestStandardInput(t *testing.T) {
 	cfg := config("-")
 	cfg.Val.Fraction = 0.5
-	c, err := Open(cfg, strings.NewReader("0123456789"))
+	c, err := Open(cfg, strings.NewReader("0123456789"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestStandardInput(t *testing.T) {
 func TestInvalidUTF8(t *testing.T) {
 	tree(t, map[string]string{
 		"bad.txt":  "\xEF\xBB\xBFone\ntwo\nthr\xFFee\n",
-		"wide.txt": "\xFF\xFEa\x00b\x00",
+		"wide.txt": "\xFF\xFE\x00\xD8b\x00", // half a surrogate pair
 		"good.txt": "gré",
 	})
 	for _, test := range []struct {
@@ -86,7 +86,7 @@ func TestInvalidUTF8(t *testing.T) {
 		{"bad.txt", []string{"bad.txt:3:", "ff 65 65 0a", "offset 14", "data.invalid_utf8=replace"}},
 		{"wide.txt", []string{"wide.txt:1:", "offset 0", "UTF-16"}},
 	} {
-		c, err := Open(config("good.txt", test.file), nil)
+		c, err := Open(config("good.txt", test.file), nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 	cfg := config("bad.txt")
 	cfg.Invalid, cfg.Val.Files = "replace", []string{"good.txt"}
-	c, err := Open(cfg, nil)
+	c, err := Open(cfg, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestInvalidUTF8(t *testing.T) {
 		t.Errorf("replaced text %q", got)
 	}
 	cfg.Invalid = "ignore"
-	if _, err := Open(cfg, nil); err == nil || !strings.Contains(err.Error(), "data.invalid_utf8") {
+	if _, err := Open(cfg, nil, ""); err == nil || !strings.Contains(err.Error(), "data.invalid_utf8") {
 		t.Errorf("unknown policy: %v", err)
 	}
 }
@@ -119,7 +119,7 @@ func TestHashSplit(t *testing.T) {
 	}
 	tree(t, files)
 	sides := map[string]Side{}
-	c, err := Open(config("d"), nil)
+	c, err := Open(config("d"), nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestHashSplit(t *testing.T) {
 		t.Errorf("%d of 400 documents at fraction 0.1", val.Documents)
 	}
 	// Other documents, another order and other names move none to the other side.
-	c, err = Open(config("d/3*.txt", "d/0*.txt"), nil)
+	c, err = Open(config("d/3*.txt", "d/0*.txt"), nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestHashSplit(t *testing.T) {
 	}
 	cfg := config("d/00[01].txt")
 	cfg.Val.Fraction, cfg.Val.By = 1e-9, "hash"
-	if c, err = Open(cfg, nil); err != nil {
+	if c, err = Open(cfg, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := c.Scan(nil); err == nil || !strings.Contains(err.Error(), "no validation text") || !strings.Contains(err.Error(), "data.val.by=end") {
@@ -164,7 +164,7 @@ func TestFallBack(t *testing.T) {
 	for _, fraction := range []float64{1e-9, 0.05, 1 - 1e-9} {
 		cfg := config("d")
 		cfg.Val.Fraction = fraction
-		c, err := Open(cfg, nil)
+		c, err := Open(cfg, nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestFallBack(t *testing.T) {
 		if want := "3 documents cannot be divided by hash at fraction 0.05: the validation text is the end of the text (data.val.by: end)"; c.Note() != want || c.Few() != 3 {
 			t.Errorf("note %q, want %q; %d documents", c.Note(), want, c.Few())
 		}
-		other, err := Open(cfg, nil) // as from a cache: no scan
+		other, err := Open(cfg, nil, "") // as from a cache: no scan
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestEndSplit(t *testing.T) {
 	tree(t, map[string]string{"a.txt": strings.Repeat("a", 60), "b.txt": strings.Repeat("b", 30), "c.txt": strings.Repeat("c", 10), "é.txt": "é"})
 	cfg := config("a.txt", "b.txt", "c.txt")
 	cfg.Val.By, cfg.Val.Fraction = "end", 0.25
-	c, err := Open(cfg, nil)
+	c, err := Open(cfg, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestEndSplit(t *testing.T) {
 	if got := texts(collect(t, c, Val)); got != strings.Repeat("b", 15)+"|"+strings.Repeat("c", 10) {
 		t.Errorf("validation text %q", got)
 	}
-	if c, err = Open(config("é.txt"), nil); err != nil {
+	if c, err = Open(config("é.txt"), nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err = c.Scan(nil); err == nil || !strings.Contains(err.Error(), "leaves no") {
@@ -236,7 +236,7 @@ func TestFractionAndByErrors(t *testing.T) {
 	for _, val := range []data.Val{{Fraction: 0, By: "auto"}, {Fraction: 1, By: "end"}, {Fraction: math.NaN(), By: "hash"}, {Fraction: 0.1, By: "date"}} {
 		cfg := config("a.txt")
 		cfg.Val = val
-		if _, err := Open(cfg, nil); err == nil || !strings.Contains(err.Error(), "data.val.") {
+		if _, err := Open(cfg, nil, ""); err == nil || !strings.Contains(err.Error(), "data.val.") {
 			t.Errorf("%+v: %v", val, err)
 		}
 	}
@@ -299,7 +299,7 @@ func TestScanProgress(t *testing.T) {
 	tree(t, map[string]string{"a.txt": "aaaa", "b.txt": "bbbbbb"})
 	cfg := config("a.txt")
 	cfg.Val.Files = []string{"b.txt"}
-	c, err := Open(cfg, nil)
+	c, err := Open(cfg, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,14 +314,14 @@ func TestScanProgress(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	tree(t, map[string]string{"a.txt": "aaaa", "b.txt": "bbbbbb"})
-	c, err := Texts([]string{"b.txt", "-", "*.txt"}, "fail", strings.NewReader("in"))
+	c, err := Texts([]string{"b.txt", "-", "*.txt"}, data.Default(), strings.NewReader("in"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := texts(collect(t, c, Train)); got != "bbbbbb|in|aaaa" || len(collect(t, c, Val)) != 0 {
 		t.Errorf("got %q", got)
 	}
-	if _, err := Texts([]string{"c.txt"}, "fail", nil); err == nil || strings.Contains(err.Error(), "--set") || !strings.Contains(err.Error(), "on the command line") {
+	if _, err := Texts([]string{"c.txt"}, data.Default(), nil, ""); err == nil || strings.Contains(err.Error(), "--set") || !strings.Contains(err.Error(), "on the command line") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-)
 
-// extensions are those of the files that a folder stands for.
-var extensions = []string{".txt", ".md"}
+	"prenorm/data"
+)
 
 // argument stands for the key where patterns come from the command line rather than from a setting.
 const argument = "text"
@@ -29,8 +28,10 @@ func remedy(key string) string {
 
 // resolver turns patterns into files.
 type resolver struct {
-	stdin io.Reader // nil once it is read
-	used  bool      // "-" was seen
+	stdin  io.Reader // nil where there is none
+	used   bool      // "-" was seen
+	dir    string    // where a long standard input is kept
+	format string    // of files whose names do not tell
 }
 
 // resolve returns the non-empty files of the patterns: in the order of the patterns, sorted by path within one, each file once. key is
@@ -109,7 +110,10 @@ func (r *resolver) one(key, pattern string) ([]File, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: %s (%s) holds no %s file: name a file or another folder %s", key, pattern, absolute, strings.Join(extensions, " or "), remedy(key))
+		return nil, fmt.Errorf("%s: %s (%s) holds %s: name a file or another folder %s", key, pattern, absolute, data.NoExtension, remedy(key))
+	}
+	for i := range files {
+		files[i].Format = data.Or(files[i].Path, r.format)
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(filepath.ToSlash(a.Path), filepath.ToSlash(b.Path)) })
 	return files, nil
@@ -155,7 +159,7 @@ func appendRoot(files []File, root string) ([]File, error) {
 			}
 			return nil
 		}
-		if entry.IsDir() || inside && !slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
+		if _, known := data.FormatOf(path); entry.IsDir() || inside && !known {
 			return nil
 		}
 		shown := root + strings.TrimPrefix(path, real)
@@ -201,7 +205,8 @@ func (r *resolver) standardInput(key string) ([]File, error) {
 		return nil, fmt.Errorf("%s: - stands for standard input, which is not available here: name a file %s", key, remedy(key))
 	}
 	r.used = true
-	file, err := standardInput(r.stdin)
+	file, err := standardInput(r.stdin, r.dir)
+	file.Format = data.Or("", r.format)
 	return []File{file}, err
 }
 

@@ -70,7 +70,7 @@ func TestResolve(t *testing.T) {
 		{"empty.txt bom.txt a.txt", "a.txt"},
 		{".", "[odd].txt a.txt b.txt deep-er.txt deep/er/y.TXT deep/z.md"},
 	} {
-		c, err := Open(config(strings.Fields(test.patterns)...), nil)
+		c, err := Open(config(strings.Fields(test.patterns)...), nil, "")
 		if err != nil {
 			t.Errorf("%s: %v", test.patterns, err)
 			continue
@@ -91,7 +91,7 @@ func TestResolveLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := Open(config("linked", "deep", "same.txt", "a.txt"), nil)
+	c, err := Open(config("linked", "deep", "same.txt", "a.txt"), nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestResolveErrors(t *testing.T) {
 		{"[a.txt", []string{"[a.txt", "glob"}},
 		{"-", []string{"standard input", "--set data.train=PATH"}},
 	} {
-		_, err := Open(config(strings.Fields(test.patterns)...), nil)
+		_, err := Open(config(strings.Fields(test.patterns)...), nil, "")
 		for _, want := range test.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: error %v, want it to say %q", test.patterns, err, want)
@@ -132,14 +132,14 @@ func TestResolveErrors(t *testing.T) {
 
 func TestGoRoot(t *testing.T) {
 	t.Setenv("GOROOT", "")
-	c, err := Open(config("$GOROOT/LICENSE"), nil)
+	c, err := Open(config("$GOROOT/LICENSE"), nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f := c.Files(Train); len(f) != 1 || f[0].Size < 1000 {
 		t.Errorf("files %+v", f)
 	}
-	if _, err := Open(config("$GOROOT/no such text"), nil); err == nil || !strings.Contains(err.Error(), "data.train: $GOROOT/no such text (") {
+	if _, err := Open(config("$GOROOT/no such text"), nil, ""); err == nil || !strings.Contains(err.Error(), "data.train: $GOROOT/no such text (") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -24,13 +24,24 @@ type Hasher struct {
 // NewHasher returns the hasher of an empty sequence.
 func NewHasher() *Hasher { return &Hasher{sum: sha256.New()} }
 
-// Add appends a document to the sequence.
-func (h *Hasher) Add(text []byte) {
-	h.sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
+// Add appends a whole document to the sequence.
+func (h *Hasher) Add(text []byte) { h.AddPart(text, 0, false) }
+
+// AddPart appends a document, or a stretch of one: rest and continues are as in [Document].
+func (h *Hasher) AddPart(text []byte, rest int64, continues bool) {
+	if !continues {
+		h.sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))+uint64(rest)))
+		h.documents++
+	}
 	h.sum.Write(text)
-	h.documents++
 	h.bytes += int64(len(text))
 }
+
+// Documents is the number of documents so far; the last may not be whole.
+func (h *Hasher) Documents() int { return h.documents }
+
+// Bytes is the size of the texts so far.
+func (h *Hasher) Bytes() int64 { return h.bytes }
 
 // Summary describes the sequence so far.
 func (h *Hasher) Summary() Summary {
@@ -41,6 +52,7 @@ func (h *Hasher) Summary() Summary {
 // division that leaves one side without text: an error, except for data.val.by auto, which then cuts at the end of the text (see
 // [Corpus.Note]). The choice depends on the texts alone. progress, if not nil, is told the bytes read of all bytes.
 func (c *Corpus) Scan(progress func(done, total int64)) (train, val Summary, err error) {
+	c.measures = nil
 	if c.auto {
 		c.few, c.rule.by = 0, "hash"
 	}
@@ -64,25 +76,35 @@ func (c *Corpus) Scan(progress func(done, total int64)) (train, val Summary, err
 
 // scan reads all documents as they are divided now.
 func (c *Corpus) scan(progress func(done, total int64)) (train, val Summary, err error) {
-	var total, done int64
+	var total, done, told int64
 	for _, files := range c.files {
 		for _, f := range files {
 			total += f.Size
 		}
 	}
-	sides := [2]*Hasher{NewHasher(), NewHasher()}
-	for side, d := range c.all() {
-		if d.err != nil {
-			return train, val, d.err
-		}
-		sides[side].Add(d.Text)
-		done += int64(len(d.Text))
-		if progress != nil {
+	tell := func() {
+		if told = done; progress != nil {
 			progress(min(done, total), total)
 		}
 	}
-	return sides[Train].Summary(), sides[Val].Summary(), nil
+	c.again = func(size int64) { total += size }
+	c.reading.count = func(n int) {
+		if done += int64(n); done-told >= progressBytes {
+			tell()
+		}
+	}
+	defer func() { c.again, c.reading.count = nil, nil }()
+	sides := [2]*Hasher{NewHasher(), NewHasher()}
+	err = c.all([2]bool{true, true}, func(side Side, d Document) error {
+		sides[side].AddPart(d.Text, d.Rest, d.Continues)
+		tell()
+		return nil
+	})
+	return sides[Train].Summary(), sides[Val].Summary(), err
 }
+
+// progressBytes is how much is read between two reports of progress, where no document ends meanwhile.
+const progressBytes = 1 << 20
 
 // oneSided is the error of a division that leaves nothing on one side.
 func (c *Corpus) oneSided(side Side, documents int) error {

@@ -86,7 +86,24 @@ func (b *builder) recordPath() string {
 	if len(paths[corpus.Val]) > 0 {
 		rule = data.Val{} // not used
 	}
-	return filepath.Join(b.dir, "sources-"+key("sources", paths, rule, b.cfg.Invalid)+".json")
+	return filepath.Join(b.dir, "sources-"+key(append([]any{"sources", paths, rule, b.cfg.Invalid}, b.unusual()...)...)+".json")
+}
+
+// unusual is what else the texts depend on, where it is not as it was when plain text was all that could be read; so records of that time
+// are still found.
+func (b *builder) unusual() []any {
+	var plain = data.Default()
+	several := false
+	for _, side := range sides {
+		for _, f := range b.text.Files(side) {
+			several = several || f.Format.Several()
+		}
+	}
+	c := b.cfg
+	if !several && c.Format == plain.Format && c.Newlines == plain.Newlines && c.NUL == plain.NUL {
+		return nil
+	}
+	return []any{c.Format, c.Field, c.Newlines, c.NUL}
 }
 
 // recall takes the summaries from an earlier run if no file has changed since.
@@ -220,13 +237,7 @@ func (b *builder) savedTokenizer(prefix string) token.Tokenizer {
 
 // newTokenizer trains a tokenizer on the training text and keeps it.
 func (b *builder) newTokenizer(settings token.Config, prefix string) (token.Tokenizer, error) {
-	texts := func(yield func([]byte, error) bool) {
-		for d, err := range b.documents(corpus.Train) {
-			if !yield(d.Text, err) {
-				return
-			}
-		}
-	}
+	texts := Texts(b.documents(corpus.Train), settings.Kind)
 	report := b.progress("training tokenizer")
 	t, err := token.New(settings, texts, func(done, total int64) error {
 		report(done, total)
@@ -268,27 +279,4 @@ func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*s
 		return nil, err
 	}
 	return shard.OpenUnless(path, b.opt.Stop)
-}
-
-// writeShard encodes one side.
-func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t token.Tokenizer) error {
-	w, err := shard.Create(path, meta)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	progress := func(done int64) { b.opt.Progress("encoding "+side.String()+" text", done, b.sums[side].Bytes) }
-	add := func(ids []int32) error {
-		if err := b.opt.Stop(); err != nil {
-			return err
-		}
-		return w.Append(ids)
-	}
-	if err := encode(t, b.documents(side), b.cfg.Verify, add, progress); err != nil {
-		return err
-	}
-	if err := w.Commit(); err != nil || !b.cfg.Verify {
-		return err
-	}
-	return b.verified(path)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"prenorm/data"
 	"prenorm/data/corpus"
@@ -59,6 +60,7 @@ func Open(cfg data.Config, opt Options) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer b.text.Close()
 	d, err := b.build()
 	if err != nil && b.recalled && b.opt.Stop() == nil {
 		// Perhaps a file has changed although its size and time have not: read all and try again if so.
@@ -73,10 +75,13 @@ func Open(cfg data.Config, opt Options) (*Dataset, error) {
 	return d, err
 }
 
-// lasting is a question whether to stop that is not asked again once the answer was yes.
+// lasting is a question whether to stop that is not asked again once the answer was yes. Any goroutine may ask.
 func lasting(stop func() error) func() error {
+	var mutex sync.Mutex
 	var said error
 	return func() error {
+		mutex.Lock()
+		defer mutex.Unlock()
 		if said == nil && stop != nil {
 			said = stop()
 		}
@@ -111,23 +116,32 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 		b.opt.Log = func(string) {}
 	}
 	var err error
-	if b.text, err = corpus.Open(cfg, opt.Stdin); err != nil {
+	if b.text, err = corpus.Open(cfg, opt.Stdin, b.dir); err != nil {
 		return nil, err
 	}
 	b.text.Stop = b.opt.Stop
+	if err := b.summarise(); err != nil {
+		b.text.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// summarise makes the folder and finds the summaries of the texts.
+func (b *builder) summarise() error {
 	if err := os.MkdirAll(b.dir, 0o777); err != nil {
-		return nil, fmt.Errorf("the folder of token shards cannot be made: %w: choose another place for it, with --out or data.cache", err)
+		return fmt.Errorf("the folder of token shards cannot be made: %w: choose another place for it, with --out or data.cache", err)
 	}
 	shard.Sweep(b.dir)
 	if !b.recall() {
 		if err := b.scan(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if note := b.text.Note(); note != "" {
 		b.opt.Log(note)
 	}
-	return b, nil
+	return nil
 }
 
 // build makes the dataset from known summaries.
@@ -174,10 +188,7 @@ func (d *Dataset) Close() error {
 	return errors.Join(errs...)
 }
 
-// errChanged says that the documents are not those whose fingerprint was taken.
-var errChanged = errors.New("the text changed while it was being read: start again when nothing writes to it")
-
-// documents yields one side again, and errChanged at its end if it is not what its summary says.
+// documents yields one side again, and [corpus.ErrChanged] at its end if it is not what its summary says.
 func (b *builder) documents(side corpus.Side) corpus.Documents {
 	return func(yield func(corpus.Document, error) bool) {
 		h := corpus.NewHasher()
@@ -186,13 +197,13 @@ func (b *builder) documents(side corpus.Side) corpus.Documents {
 				yield(d, err)
 				return
 			}
-			h.Add(d.Text)
+			h.AddPart(d.Text, d.Rest, d.Continues)
 			if !yield(d, nil) {
 				return
 			}
 		}
 		if h.Summary() != b.sums[side] {
-			yield(corpus.Document{}, errChanged)
+			yield(corpus.Document{}, corpus.ErrChanged)
 		}
 	}
 }

@@ -6,126 +6,170 @@ import (
 	"io"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
+	"prenorm/data"
 	"prenorm/data/batch"
 	"prenorm/data/corpus"
 	"prenorm/data/token"
 )
 
-// Documents are encoded in pieces of about pieceSize bytes, and so many pieces at a time that they have waveSize bytes. Neither depends
-// on the number of cores, and the ids do not depend on either (see [token.Cut]).
-const (
-	pieceSize = 256 << 10
-	waveSize  = 4 << 20
-)
-
-// piece is a part of a document on its way through the tokenizer.
-type piece struct {
-	document corpus.Document
-	text     []byte
-	at       int  // where text starts in the document's text
-	first    bool // it starts a document other than the first
-	ids      []int32
-	back     []byte // what the ids decode to, where that is to be proved
-	lost     int    // where that differs from text, with errLost
-	err      error
+// encoder turns documents into ids. One goroutine reads, unpacks and divides the documents, one a core encodes, and the caller's writes, all
+// at the same time. The ids and their order do not depend on the number of cores.
+type encoder struct {
+	tokenizer token.Tokenizer
+	emit      func([]int32) error    // gets the ids of all documents, in order, with the tokenizer's separator, if it has one, between documents
+	progress  func(done int64)       // told of bytes done
+	verify    bool                   // the ids must decode to the text
+	mark      func(p position) error // told now and then of a place up to which all ids were emitted; may be nil
+	from      *position              // where an earlier process came to; nil = the start
+	want      *corpus.Summary        // what the documents have to be; nil = anything
 }
 
-// encode hands the ids of all documents to emit, in order, with the tokenizer's separator, if it has one, between documents. progress
-// is told the bytes done. With verify the ids must decode to the text.
+// position is a place between two pieces: everything before it.
+type position struct {
+	Documents int
+	Bytes     int64
+	Sum       [32]byte // of a [corpus.Hasher]
+}
+
+// bundle is what a core encodes at a time: about pieceSize bytes of text in pieces.
+type bundle struct {
+	pieces []piece
+	joined []bool // a separator comes before the piece
+	size   int64  // bytes of text
+	mark   *position
+	ids    []int32
+	ends   []int  // of the pieces in ids
+	back   []byte // what the ids of a piece decode to, where that is to be proved
+	err    error  // of reading, or of encoding the piece behind the last end
+	done   chan struct{}
+}
+
+// markEvery is how many bytes of text lie between two marks; tests make it smaller.
+var markEvery = int64(64 << 20)
+
+// errElsewhere says that the documents are not those that an earlier process came to a position in.
+var errElsewhere = errors.New("the text is another one than before")
+
+// encode is an encoder without marks.
 func encode(t token.Tokenizer, documents corpus.Documents, verify bool, emit func([]int32) error, progress func(done int64)) error {
-	var wave []piece
-	var waiting, done int64
-	flush := func() error {
-		encodeAll(t, wave, verify)
-		for i := range wave {
-			if err := wave[i].emit(t, emit); err != nil {
-				return err
-			}
-		}
-		done += waiting
-		progress(done)
-		wave, waiting = wave[:0], 0
-		return nil
-	}
-	several := false
-	for d, err := range documents {
-		if err != nil {
-			return err
-		}
-		for text, first := d.Text, several; len(text) > 0; first = false {
-			n := token.Cut(text, pieceSize)
-			wave = grow(wave)
-			p := &wave[len(wave)-1]
-			p.document, p.text, p.at, p.first = d, text[:n], len(d.Text)-len(text), first
-			text = text[n:]
-			if waiting += int64(n); waiting >= waveSize {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-		}
-		several = true
-	}
-	return flush()
+	e := encoder{tokenizer: t, verify: verify, emit: emit, progress: progress}
+	return e.run(documents)
 }
 
-// grow appends a piece, one of an earlier wave where there is one, for its memory.
-func grow(wave []piece) []piece {
-	if len(wave) < cap(wave) {
-		return wave[:len(wave)+1]
+// run encodes the documents. When it returns, nothing of it runs any more.
+func (e *encoder) run(documents corpus.Documents) error {
+	cores := runtime.GOMAXPROCS(0)
+	count := 2*cores + 2 // so that each core has one waiting
+	free, work, order := make(chan *bundle, count), make(chan *bundle, count), make(chan *bundle, count)
+	for range count {
+		free <- &bundle{}
 	}
-	return append(wave, piece{})
-}
-
-// encodeAll encodes the pieces on all cores.
-func encodeAll(t token.Tokenizer, wave []piece, verify bool) {
-	var next atomic.Int64
+	quit := make(chan struct{})
 	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(wave)) {
+	group.Go(func() {
+		defer close(order)
+		defer close(work)
+		r := reader{encoder: e, free: free, work: work, order: order, quit: quit, hash: corpus.NewHasher()}
+		r.run(documents)
+	})
+	for range cores {
 		group.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(wave)); i = next.Add(1) - 1 {
-				p := &wave[i]
-				p.ids, p.err = t.Encode(p.ids[:0], p.text)
-				if verify && p.err == nil {
-					p.back, p.lost, p.err = comesBack(t, p.ids, p.text, p.back)
-				}
+			for b := range work {
+				b.encode(e.tokenizer, e.verify)
+				close(b.done)
 			}
 		})
 	}
+	err := e.write(order, free)
+	close(quit)
 	group.Wait()
+	return err
 }
 
-// emit hands on a piece's ids, or its error.
-func (p *piece) emit(t token.Tokenizer, emit func([]int32) error) error {
-	if p.err != nil {
-		return p.explain(t)
+// write emits the bundles in order.
+func (e *encoder) write(order <-chan *bundle, free chan<- *bundle) error {
+	done := int64(0)
+	if e.from != nil {
+		done = e.from.Bytes
 	}
-	if separator := t.Separator(); p.first && separator >= 0 {
-		if err := emit([]int32{separator}); err != nil {
+	for b := range order {
+		<-b.done
+		if err := b.emit(e); err != nil {
 			return err
 		}
+		done += b.size
+		e.progress(done)
+		if b.mark != nil && e.mark != nil {
+			if err := e.mark(*b.mark); err != nil {
+				return err
+			}
+		}
+		free <- b
 	}
-	return emit(p.ids)
+	return nil
 }
 
-// explain says which document cannot be encoded. The whole of it is encoded once more, because the tokenizer counts the position in its
-// message from the start of what it is given.
-func (p *piece) explain(t token.Tokenizer) error {
-	err := p.err
-	if errors.Is(err, errLost) {
-		end := min(p.lost+16, len(p.text))
-		return fmt.Errorf("%s: %w: at byte %d of the document, %q becomes %q: use another tokenizer, such as kind byte or bpe, or leave data.verify out", p.document.Name, err,
-			p.document.Offset+p.at+p.lost, p.text[p.lost:end], p.back[p.lost:min(p.lost+16, len(p.back))])
+// encode fills in the ids.
+func (b *bundle) encode(t token.Tokenizer, verify bool) {
+	b.ids, b.ends = b.ids[:0], b.ends[:0]
+	for i := range b.pieces {
+		if separator := t.Separator(); b.joined[i] && separator >= 0 {
+			b.ids = append(b.ids, separator)
+		}
+		p, start := &b.pieces[i], len(b.ids)
+		ids, err := t.Encode(b.ids, p.text)
+		if err != nil {
+			b.err = p.explain(t, err)
+			return
+		}
+		if verify {
+			lost := 0
+			if b.back, lost, err = comesBack(t, ids[start:], p.text, b.back); err != nil {
+				b.err = p.explainLost(b.back, lost, err)
+				return
+			}
+		}
+		b.ids = ids
+		b.ends = append(b.ends, len(ids))
 	}
-	if _, whole := t.Encode(nil, p.document.Text); whole != nil {
-		err = whole
+}
+
+// emit hands on the ids of the pieces, then the error, if any.
+func (b *bundle) emit(e *encoder) error {
+	start := 0
+	for _, end := range b.ends {
+		if err := e.emit(b.ids[start:end]); err != nil {
+			return err
+		}
+		start = end
 	}
-	if p.document.Offset > 0 {
-		return fmt.Errorf("%s, in its part from byte %d on: %w", p.document.Name, p.document.Offset, err)
+	return b.err
+}
+
+// explain says which document cannot be encoded. Where the whole of it is in memory it is encoded once more, because the tokenizer counts
+// the position in its message from the start of what it is given.
+func (p *piece) explain(t token.Tokenizer, err error) error {
+	from := p.offset
+	if d := p.document; !d.Continues && d.Rest == 0 {
+		from = d.Offset
+		if _, whole := t.Encode(nil, d.Text); whole != nil {
+			err = whole
+		}
+	}
+	if from > 0 {
+		return fmt.Errorf("%s, in its part from byte %d on: %w", p.document.Name, from, err)
 	}
 	return fmt.Errorf("%s: %w", p.document.Name, err)
+}
+
+// explainLost says where the text does not come back from its ids, which decode to back.
+func (p *piece) explainLost(back []byte, lost int, err error) error {
+	if !errors.Is(err, errLost) {
+		return fmt.Errorf("%s: %w", p.document.Name, err)
+	}
+	return fmt.Errorf("%s: %w: at byte %d of the document, %q becomes %q: use another tokenizer, such as kind byte or bpe, or leave data.verify out", p.document.Name, err,
+		p.offset+int64(lost), p.text[lost:min(lost+16, len(p.text))], back[lost:min(lost+16, len(back))])
 }
 
 // Text is encoded text in memory.
@@ -135,17 +179,20 @@ type Text struct {
 	Bytes     int64 // of text; bits per byte follow from it, see [Split.BytesPerToken]
 }
 
-// EncodeFiles encodes texts, named by the patterns that data.train takes, with a given tokenizer. invalid is as data.invalid_utf8; stdin is
-// what "-" stands for.
-func EncodeFiles(t token.Tokenizer, patterns []string, invalid string, stdin io.Reader) (*Text, error) {
-	c, err := corpus.Texts(patterns, invalid, stdin)
+// EncodeFiles encodes texts, named by the patterns that data.train takes, with a given tokenizer. Of cfg only how files are read is looked
+// at; stdin is what "-" stands for.
+func EncodeFiles(t token.Tokenizer, patterns []string, cfg data.Config, stdin io.Reader) (text *Text, err error) {
+	c, err := corpus.Texts(patterns, cfg, stdin, "")
 	if err != nil {
 		return nil, err
 	}
-	text := &Text{}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	text = &Text{}
 	documents := func(yield func(corpus.Document, error) bool) {
 		for d, err := range c.Documents(corpus.Train) {
-			text.Documents++
+			if err == nil && !d.Continues {
+				text.Documents++
+			}
 			text.Bytes += int64(len(d.Text))
 			if !yield(d, err) {
 				return

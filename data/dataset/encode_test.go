@@ -60,6 +60,8 @@ type letters struct {
 
 func (l letters) Separator() int32 { return l.separator }
 
+func (letters) Kind() string { return "letters" }
+
 func (letters) Encode(dst []int32, text []byte) ([]int32, error) {
 	for i, b := range text {
 		if b != ' ' && (b < 'a' || b > 'z') {
@@ -151,6 +153,13 @@ func TestEncodeErrors(t *testing.T) {
 	}
 }
 
+// invalid is the default with a rule for invalid text.
+func invalid(rule string) data.Config {
+	c := data.Default()
+	c.Invalid = rule
+	return c
+}
+
 func TestEncodeFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.txt", "\xEF\xBB\xBFabc")
@@ -159,7 +168,7 @@ func TestEncodeFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := EncodeFiles(tok, []string{"*", "-"}, "replace", strings.NewReader("in"))
+	text, err := EncodeFiles(tok, []string{"*", "-"}, invalid("replace"), strings.NewReader("in"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,16 +176,16 @@ func TestEncodeFiles(t *testing.T) {
 	if !slices.Equal(text.IDs, want) || text.Documents != 3 || text.Bytes != 10 {
 		t.Errorf("%+v", text)
 	}
-	if _, err := EncodeFiles(tok, []string{"*"}, "fail", nil); err == nil || !strings.Contains(err.Error(), "b.md:1:") {
+	if _, err := EncodeFiles(tok, []string{"*"}, invalid("fail"), nil); err == nil || !strings.Contains(err.Error(), "b.md:1:") {
 		t.Errorf("invalid UTF-8: %v", err)
 	}
-	if _, err := EncodeFiles(tok, []string{"c.txt"}, "fail", nil); err == nil || !strings.Contains(err.Error(), "c.txt") {
+	if _, err := EncodeFiles(tok, []string{"c.txt"}, invalid("fail"), nil); err == nil || !strings.Contains(err.Error(), "c.txt") {
 		t.Errorf("a missing file: %v", err)
 	}
 	if err := os.Remove("b.md"); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := EncodeFiles(tok, []string{"."}, "fail", nil); err != nil || len(text.IDs) != 3 {
+	if text, err := EncodeFiles(tok, []string{"."}, invalid("fail"), nil); err != nil || len(text.IDs) != 3 {
 		t.Errorf("a folder: %+v, %v", text, err)
 	}
 }

@@ -61,11 +61,18 @@ func newRun(t *testing.T) *run {
 	write(t, "text/a.txt", words(3000))
 	write(t, "text/b.txt", words(2000))
 	write(t, "val.txt", words(900))
-	r := &run{cfg: data.Default()}
-	r.cfg.Train, r.cfg.Val.Files = []string{"text"}, []string{"val.txt"}
+	r := &run{}
+	r.setup("")
+	return r
+}
+
+// setup is the configuration of a run over files in a folder.
+func (r *run) setup(dir string) {
+	r.cfg = data.Default()
+	r.cfg.Train, r.cfg.Val.Files = []string{filepath.Join(dir, "text")}, []string{filepath.Join(dir, "val.txt")}
 	r.cfg.Tokenizer.Vocab = 300
 	r.opt = Options{
-		Dir: "run",
+		Dir: filepath.Join(dir, "run"),
 		Log: func(note string) { r.notes = append(r.notes, note) },
 		Progress: func(stage string, done, total int64) {
 			if n := len(r.stages); n == 0 || r.stages[n-1] != stage {
@@ -73,7 +80,6 @@ func newRun(t *testing.T) *run {
 			}
 		},
 	}
-	return r
 }
 
 // open opens the data set and returns its tokens and statistics; the test ends if that fails.

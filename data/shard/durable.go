@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 )
 
@@ -25,7 +24,8 @@ type handle interface {
 
 // system is the file system; tests put a failing one in its place.
 type system interface {
-	create(path string) (handle, error) // fails if path exists
+	create(path string) (handle, error)           // fails if path exists
+	open(path string, size int64) (handle, error) // cuts the file to size and writes behind it
 	rename(from, to string) error
 	remove(path string) error
 	syncDir(path string) error
@@ -36,6 +36,20 @@ type disk struct{}
 
 func (disk) create(path string) (handle, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
+func (disk) open(path string, size int64) (handle, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err = f.Truncate(size); err == nil {
+		_, err = f.Seek(size, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 func (disk) rename(from, to string) error { return os.Rename(from, to) }
 func (disk) remove(path string) error     { return os.Remove(path) }
@@ -119,8 +133,8 @@ func WriteFile(path string, content []byte) error {
 	return d.commit()
 }
 
-// Sweep removes the unfinished files that killed processes left in dir, once they are a day old. A file that cannot be removed is left
-// for the next time.
+// Sweep removes the unfinished files that killed processes left in dir: once they are a day old, or 30 days where a process may go on with
+// them. A file that cannot be removed is left for the next time.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -128,7 +142,7 @@ func Sweep(dir string) {
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err == nil && info.Mode().IsRegular() && strings.Contains(entry.Name(), temporary) && time.Since(info.ModTime()) > 24*time.Hour {
+		if err == nil && info.Mode().IsRegular() && stale(entry.Name(), time.Since(info.ModTime())) {
 			os.Remove(filepath.Join(dir, entry.Name()))
 		}
 	}

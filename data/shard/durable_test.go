@@ -37,6 +37,14 @@ func (f *faulty) create(path string) (handle, error) {
 	return &faultyHandle{h, f}, err
 }
 
+func (f *faulty) open(path string, size int64) (handle, error) {
+	if err := f.next("open"); err != nil {
+		return nil, err
+	}
+	h, err := f.disk.open(path, size)
+	return &faultyHandle{h, f}, err
+}
+
 func (f *faulty) rename(from, to string) error {
 	if err := f.next("rename"); err != nil {
 		return err
@@ -194,7 +202,8 @@ func TestWriteFileConcurrently(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	for name, age := range map[string]time.Duration{"a" + temporary + "1-2": 48 * time.Hour, "b" + temporary + "1-2": time.Hour, "c": 48 * time.Hour} {
+	for name, age := range map[string]time.Duration{"a" + temporary + "1-2": 48 * time.Hour, "b" + temporary + "1-2": time.Hour, "c": 48 * time.Hour,
+		"d.tokens.part": 48 * time.Hour, "e.tokens.part.journal": 31 * 24 * time.Hour, "f.tokens.part": 31 * 24 * time.Hour, "g.part": 31 * 24 * time.Hour} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, nil, 0o666); err != nil {
 			t.Fatal(err)
@@ -210,7 +219,7 @@ func TestSweep(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if strings.Join(left, " ") != "b"+temporary+"1-2 c" {
+	if strings.Join(left, " ") != "b"+temporary+"1-2 c d.tokens.part g.part" {
 		t.Errorf("left: %v", left)
 	}
 }

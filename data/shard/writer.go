@@ -8,10 +8,11 @@ import (
 
 // Writer writes a shard. It is for one goroutine. Nothing appears under the shard's name before [Writer.Commit].
 type Writer struct {
-	draft  *draft
-	head   header
-	buffer []byte
-	err    error // the first one; it sticks
+	draft   *draft
+	partial *partial // nil for a shard that leaves nothing behind
+	head    header
+	buffer  []byte
+	err     error // the first one; it sticks
 }
 
 // bufferSize is how many bytes of ids are gathered before they are written.
@@ -81,11 +82,22 @@ func (w *Writer) Commit() error {
 		}
 	}
 	if w.err != nil {
-		w.draft.abort()
+		w.Abort()
 		return w.err
 	}
-	return w.draft.commit()
+	err := w.draft.commit()
+	if w.partial != nil {
+		w.partial.close(w.draft.path)
+	}
+	return err
 }
 
-// Abort removes the unfinished shard. After [Writer.Commit] it does nothing, so it can be deferred.
-func (w *Writer) Abort() { w.draft.abort() }
+// Abort removes the unfinished shard. After [Writer.Commit] and [Writer.Suspend] it does nothing, so it can be deferred.
+func (w *Writer) Abort() {
+	if !w.draft.done {
+		w.draft.abort()
+		if w.partial != nil {
+			w.partial.close(w.draft.path)
+		}
+	}
+}

@@ -43,17 +43,22 @@ const refresh = 100 * time.Millisecond
 
 // NewProgress shows the progress of a run of totalSteps updates on w, with a bar when w is a terminal.
 func NewProgress(w io.Writer, totalSteps int64, o Options) *Progress {
-	var b *bar
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
-		b = newBar(max(totalSteps, 1), chooseStyle(os.Getenv), func() int {
-			width, _, err := term.GetSize(int(file.Fd()))
-			if err != nil || width <= 0 {
-				return 80
-			}
-			return width
-		})
+	return newProgress(w, totalSteps, o, terminalBar(w, totalSteps))
+}
+
+// terminalBar is a bar of so many steps where w is a terminal that can show one, else nil.
+func terminalBar(w io.Writer, total int64) *bar {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil
 	}
-	return newProgress(w, totalSteps, o, b)
+	return newBar(max(total, 1), chooseStyle(os.Getenv), func() int {
+		width, _, err := term.GetSize(int(file.Fd()))
+		if err != nil || width <= 0 {
+			return 80
+		}
+		return width
+	})
 }
 
 func newProgress(w io.Writer, total int64, o Options, b *bar) *Progress {

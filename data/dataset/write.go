@@ -1,0 +1,65 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"prenorm/data/corpus"
+	"prenorm/data/shard"
+	"prenorm/data/token"
+)
+
+// writeShard encodes one side. Where an earlier process was stopped in the middle of it, this one goes on.
+func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t token.Tokenizer) error {
+	for {
+		w, note, err := shard.Continue(path, meta)
+		if err != nil {
+			return err
+		}
+		err = b.fill(w, note, side, t)
+		if err == nil && b.cfg.Verify {
+			return b.verified(path)
+		}
+		if !errors.Is(err, errElsewhere) {
+			return err
+		}
+		// The next is a new one: giving this one up removed it.
+		b.opt.Log(fmt.Sprintf("%s was left unfinished with another text, the text is encoded from its start", path))
+	}
+}
+
+// fill writes the rest of a shard. note is where the writer stands, nil for its start.
+func (b *builder) fill(w *shard.Writer, note []byte, side corpus.Side, t token.Tokenizer) error {
+	defer w.Abort()
+	sum := &b.sums[side]
+	e := encoder{tokenizer: t, want: sum, verify: b.cfg.Verify, emit: func(ids []int32) error {
+		if err := b.opt.Stop(); err != nil {
+			return err
+		}
+		return w.Append(ids)
+	}}
+	e.progress = func(done int64) { b.opt.Progress("encoding "+side.String()+" text", done, sum.Bytes) }
+	e.mark = func(p position) error {
+		note, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		return w.Checkpoint(note)
+	}
+	if note != nil {
+		e.from = &position{}
+		if err := json.Unmarshal(note, e.from); err != nil {
+			return errElsewhere
+		}
+		b.opt.Log(fmt.Sprintf("encoding %s text: going on after %.0f%%, where an earlier run was stopped", side, 100*float64(e.from.Bytes)/float64(max(sum.Bytes, 1))))
+	}
+	err := e.run(b.text.Documents(side))
+	switch {
+	case err == nil:
+		return w.Commit()
+	case b.opt.Stop() != nil:
+		w.Suspend()
+	}
+	return err
+}

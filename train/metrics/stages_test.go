@@ -1,0 +1,73 @@
+package metrics
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// prepare shows two stages of n seconds each.
+func prepare(s *Stages, c *clock, n int64) {
+	for i := range n + 1 {
+		s.Show("reading text", i*50e6, n*50e6, true)
+		if i == 3 {
+			s.Line("a note")
+		}
+		c.t = c.t.Add(time.Second)
+	}
+	for i := range n + 1 {
+		s.Show("training tokenizer", i*100, n*100, false)
+		c.t = c.t.Add(time.Second)
+	}
+	s.Close()
+	s.Close()
+}
+
+func TestStagesInLines(t *testing.T) {
+	var out bytes.Buffer
+	c := &clock{time.Unix(0, 0)}
+	prepare(newStages(&out, nil, c.now), c, 40)
+	want := `a note
+reading text  477 MiB of 1.86 GiB  50 MB/s  30s left
+reading text  954 MiB of 1.86 GiB  50 MB/s  20s left
+reading text  1.40 GiB of 1.86 GiB  50 MB/s  10s left
+reading text  1.86 GiB of 1.86 GiB  50 MB/s
+reading text  done in 41s
+training tokenizer  1.00k of 4.00k  30s left
+training tokenizer  2.00k of 4.00k  20s left
+training tokenizer  3.00k of 4.00k  10s left
+training tokenizer  4.00k of 4.00k
+training tokenizer  done in 41s
+`
+	if out.String() != want {
+		t.Errorf("printed\n%s, want\n%s", &out, want)
+	}
+	out.Reset()
+	if prepare(newStages(&out, nil, c.now), c, 5); out.String() != "a note\n" {
+		t.Errorf("short stages print %q", out.String())
+	}
+}
+
+// TestStagesInBar looks at the screen while and after stages are shown.
+func TestStagesInBar(t *testing.T) {
+	var out bytes.Buffer
+	c := &clock{time.Unix(0, 0)}
+	s := newStages(&out, newBar(1, styles()["ASCII"], func() int { return 100 }), c.now)
+	for i := range int64(4) {
+		s.Show("reading text", i*50e6, 500e6, true)
+		c.t = c.t.Add(time.Second)
+	}
+	s.mu.Lock()
+	shown := s.out.bar.text
+	s.mu.Unlock()
+	for _, want := range []string{" 30% [", "reading text  143 MiB of 477 MiB  50 MB/s  7.0s left"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("the bar is %q, want %q in it", shown, want)
+		}
+	}
+	s.Close()
+	if left := strings.Join(screen(out.String()), ""); left != "" {
+		t.Errorf("%q is left on the screen", left)
+	}
+}
