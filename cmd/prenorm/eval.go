@@ -34,6 +34,9 @@ Without a text it is the run's own validation text, and the figures are those th
 neither the text nor the folder's place is needed. Every token but the first is predicted once, from what comes before it in its window of
 context tokens.
 
+With --weights bf16 or int8 the loss is that of the rounded matrices; that sampling then keeps keys and values in bfloat16 as well, on a
+CPU, is not in it.
+
 Perplexities of models with different tokenizers cannot be compared; bits a byte can.`,
 		Example: `  prenorm eval runs/quickstart
   prenorm eval runs/quickstart book.txt 'more/*.txt' --json
