@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 // narrowCall says which calls the backend takes bfloat16 views of.
 func narrowCall(c kernels.Call) bool {
 	switch c.(type) {
-	case kernels.Convert, kernels.CacheWrite, kernels.CachedAttention:
+	case kernels.Convert, kernels.Fill, kernels.CacheWrite, kernels.CachedAttention:
 		return true
 	}
 	return false
