@@ -119,6 +119,7 @@ data:
   packing: stream
   cross_documents: true
   verify: false
+  duplicates: keep
   cache: ""
 model:
   layers: 4

@@ -10,20 +10,21 @@ import (
 
 // Config is the section `data:` of a run file.
 type Config struct {
-	Train     []string     `yaml:"train"`           // files, globs, folders or "-" for standard input; $VARS are expanded, $GOROOT always
-	Val       Val          `yaml:"val"`             // where the validation documents come from
-	Sources   []Source     `yaml:"sources"`         // several texts with weights, in place of train
-	Stages    []Stage      `yaml:"stages"`          // weights of the sources from later steps on
-	Tokenizer token.Config `yaml:"tokenizer"`       // how it becomes ids
-	Format    string       `yaml:"format"`          // of standard input and of files whose names do not tell: an extension such as txt, jsonl or csv.gz
-	Field     string       `yaml:"field"`           // where a row's text is: a key or column, with dots for what lies inside (jsonl, csv, tsv, parquet)
-	Newlines  string       `yaml:"newlines"`        // keep | fold (CR LF becomes LF)
-	NUL       string       `yaml:"nul"`             // fail | keep | drop (bytes of value 0)
-	Invalid   string       `yaml:"invalid_utf8"`    // fail | replace (by U+FFFD) | drop
-	Packing   string       `yaml:"packing"`         // stream | documents (whole, by best fit)
-	Cross     bool         `yaml:"cross_documents"` // attention crosses documents
-	Verify    bool         `yaml:"verify"`          // all text must come back from its ids, byte by byte, when it is encoded
-	Cache     string       `yaml:"cache"`           // folder of token shards; "" = beside the run folder
+	Train      []string     `yaml:"train"`           // files, globs, folders or "-" for standard input; $VARS are expanded, $GOROOT always
+	Val        Val          `yaml:"val"`             // where the validation documents come from
+	Sources    []Source     `yaml:"sources"`         // several texts with weights, in place of train
+	Stages     []Stage      `yaml:"stages"`          // weights of the sources from later steps on
+	Tokenizer  token.Config `yaml:"tokenizer"`       // how it becomes ids
+	Format     string       `yaml:"format"`          // of standard input and of files whose names do not tell: an extension such as txt, jsonl or csv.gz
+	Field      string       `yaml:"field"`           // where a row's text is: a key or column, with dots for what lies inside (jsonl, csv, tsv, parquet)
+	Newlines   string       `yaml:"newlines"`        // keep | fold (CR LF becomes LF)
+	NUL        string       `yaml:"nul"`             // fail | keep | drop (bytes of value 0)
+	Invalid    string       `yaml:"invalid_utf8"`    // fail | replace (by U+FFFD) | drop
+	Packing    string       `yaml:"packing"`         // stream | documents (whole, by best fit)
+	Cross      bool         `yaml:"cross_documents"` // attention crosses documents
+	Verify     bool         `yaml:"verify"`          // all text must come back from its ids, byte by byte, when it is encoded
+	Duplicates string       `yaml:"duplicates"`      // keep | drop_exact | drop_near (documents that are copies of an earlier one)
+	Cache      string       `yaml:"cache"`           // folder of token shards; "" = beside the run folder
 }
 
 // Source is one of several texts.
@@ -101,5 +102,7 @@ func Default() Config {
 		Invalid:   "fail",
 		Packing:   "stream",
 		Cross:     true,
+
+		Duplicates: "keep",
 	}
 }

@@ -14,6 +14,7 @@ var (
 	newlineKinds = []string{"fold", "keep"}
 	nulKinds     = []string{"drop", "fail", "keep"}
 	packingKinds = []string{"documents", "stream"}
+	copyKinds    = []string{"drop_exact", "drop_near", "keep"}
 
 	// InvalidKinds are the values of data.invalid_utf8.
 	InvalidKinds = []string{"drop", "fail", "replace"}
@@ -32,6 +33,7 @@ func (c Config) Problems() problem.List {
 	l.OneOf("packing", c.Packing, packingKinds...)
 	l.OneOf("val.by", c.Val.By, byKinds...)
 	l = append(l, c.Tokenizer.Problems().Under("tokenizer")...)
+	l.OneOf("duplicates", c.Duplicates, copyKinds...)
 	return append(l, c.ReadingProblems()...)
 }
 

@@ -130,6 +130,14 @@ func Total(sources []Weighed) (total Evaluation, bitsPerByte float64) {
 	return total, bitsPerByte
 }
 
+// weightOf is the weight of source i in the validation loss.
+func (l *loop) weightOf(i int) float64 {
+	if len(l.Data.Sources) == 0 {
+		return 1
+	}
+	return l.Data.Sources[i].Weight
+}
+
 // evaluateSources measures the loss over the validation text of each source.
 func (l *loop) evaluateSources(ctx context.Context) ([]Weighed, error) {
 	var all []Weighed
@@ -139,11 +147,7 @@ func (l *loop) evaluateSources(ctx context.Context) ([]Weighed, error) {
 		if err != nil {
 			return nil, l.ofSource(s.Name, err)
 		}
-		weight := 1.0
-		if s.Name != "" {
-			weight = l.Data.Sources[i].Weight
-		}
-		all = append(all, Weighed{e, s.Name, weight, e.BitsPerByte(s.Stats.Val.BytesPerToken())})
+		all = append(all, Weighed{e, s.Name, l.weightOf(i), e.BitsPerByte(s.Stats.Val.BytesPerToken())})
 	}
 	return all, nil
 }

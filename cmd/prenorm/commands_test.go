@@ -202,7 +202,13 @@ func TestInitFrom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return records[0].(metrics.Train).Loss
+		for _, r := range records {
+			if r, ok := r.(metrics.Train); ok {
+				return r.Loss
+			}
+		}
+		t.Fatal("no step is recorded")
+		return 0
 	}
 	command("train", "tiny.yaml").want(t, exitOK)
 	run := filepath.Join("runs", "tiny")

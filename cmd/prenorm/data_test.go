@@ -22,6 +22,7 @@ func TestDataExport(t *testing.T) {
 			t.Errorf("%s: %v, want %v", format, have, want)
 		}
 	}
+	command("data", "report", filepath.Join("n", "train.bin"), "--set", "data.val.by=end").want(t, exitFailure, "token ids of another program")
 	command("data", "export", "tiny.yaml").want(t, exitUsage, "--out is missing")
 	command("data", "export", "tiny.yaml", "--out", "x", "--format", "csv").want(t, exitUsage, "wants nanogpt or llm.c")
 }
@@ -38,7 +39,8 @@ func TestSourcesInWords(t *testing.T) {
 	command(append([]string{"train", "tiny.yaml"}, sets...)...).want(t, exitOK, "source b: weight 2", "of the places are padding", "source a, weight 1: loss", "done: step 20")
 	run := filepath.Join("runs", "tiny")
 	command("train", run).want(t, exitOK, "resumed from step 20 of 20")
-	command("eval", run).want(t, exitOK, "source a", "bits a byte, weight 2")
+	command("eval", run).want(t, exitOK, "source a", "bits a byte, weight 2", "ln V 5.545, unigram")
+	command(append([]string{"data", "report", "tiny.yaml"}, sets...)...).want(t, exitUsage, "a report is of one text")
 	command("eval", run, "text.txt").want(t, exitOK, "nats a token")
 	command(append([]string{"plan", "tiny.yaml"}, sets...)...).want(t, exitOK, "weights")
 	command("lab", "drop", run).want(t, exitFailure, "windows over one text only")

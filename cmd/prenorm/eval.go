@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/data"
+	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 	"prenorm/train"
@@ -35,6 +36,9 @@ neither the text nor the folder's place is needed. Every token but the first is 
 context tokens; rows are made as the run's data.packing and data.cross_documents say. Of a run with several sources each is measured, and
 the total is their mean by their weights (data.sources).
 
+With --weights bf16 or int8 the loss is that of the rounded matrices; that sampling then keeps keys and values in bfloat16 as well, on a
+CPU, is not in it.
+
 Perplexities of models with different tokenizers cannot be compared; bits a byte can.`,
 		Example: `  prenorm eval runs/quickstart
   prenorm eval runs/quickstart book.txt 'more/*.txt' --json
@@ -58,7 +62,8 @@ type evalText struct {
 	weight float64
 	text   batch.Text
 	split  dataset.Split
-	size   int // sequences of one pass
+	size   int            // sequences of one pass
+	lines  baseline.Lines // zero where they are not known: of a text that is not the run's own
 	close  []io.Closer
 }
 
@@ -85,6 +90,8 @@ type evalRecord struct {
 	Bytes       int64         `json:"bytes"`               // of the text
 	Sources     []evalSource  `json:"sources,omitempty"`   // of a run with several; the figures above are the means by their weights
 	Documents   int           `json:"documents,omitempty"` // 0 where it is not known: the run's own text from standard input, of a tokenizer without separator
+
+	Lines baseline.Lines `json:"lines,omitzero"` // of reference, for the run's own text
 }
 
 // evalSource are the figures of one of several sources.
@@ -153,8 +160,19 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 		record.add(text, w)
 	}
 	total, bits := train.Total(all)
+	record.Lines = linesOf(list)
 	record.Loss, record.Perplexity, record.BitsPerByte = metrics.Float(total.Loss), metrics.Float(total.Perplexity()), metrics.Float(bits)
 	return f.print(cmd, record)
+}
+
+// linesOf are the lines of reference of all texts, by their weights.
+func linesOf(list []evalText) baseline.Lines {
+	var lines []baseline.Lines
+	var weights []float64
+	for _, text := range list {
+		lines, weights = append(lines, text.lines), append(weights, text.weight)
+	}
+	return baseline.Mean(lines, weights)
 }
 
 // add counts a text.
@@ -196,6 +214,10 @@ func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {
 	t.row("bits a byte", fmt.Sprintf("%.3f", r.BitsPerByte))
 	for _, s := range r.Sources {
 		t.row("source "+s.Name, fmt.Sprintf("loss %.4f, %.3f bits a byte, weight %g", s.Loss, s.BitsPerByte, s.Weight))
+	}
+	if l := r.Lines; l != (baseline.Lines{}) {
+		t.row("stands", l.Stand(float64(r.Loss)))
+		t.row("lines", fmt.Sprintf("ln V %.3f, unigram %.3f, bigram %.3f nats a token", l.Uniform, l.Unigram, l.Bigram))
 	}
 	t.row("text", fmt.Sprintf("%s tokens predicted of %s, %s", grouped(r.Predicted), grouped(r.Tokens), metrics.Bytes(r.Bytes)))
 	t.row("model", fmt.Sprintf("%s, step %d, matrices in %s", r.Checkpoint, r.Step, r.Weights))

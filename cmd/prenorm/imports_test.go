@@ -26,15 +26,19 @@ var packages = map[string]string{
 	"configs/problem/problemtest": "",
 
 	"data":        "configs/problem data/token",
-	"data/corpus": "configs/problem data",
+	"data/corpus": "configs/problem data data/dedup data/inorder",
 	"data/token":  "configs/problem",
 
 	"data/token/varied": "",
 	"data/token/peers":  "data/token data/token/varied",
 
-	"data/shard":   "configs/problem",
-	"data/batch":   "configs/problem",
-	"data/dataset": "configs/problem data data/batch data/corpus data/shard data/token",
+	"data/shard":    "configs/problem",
+	"data/batch":    "configs/problem",
+	"data/inorder":  "",
+	"data/dedup":    "",
+	"data/baseline": "data/shard",
+	"data/survey":   "data data/baseline data/corpus data/dataset data/dedup data/inorder",
+	"data/dataset":  "configs/problem data data/batch data/corpus data/shard data/token",
 
 	"kernels":            "",
 	"kernels/ref":        "kernels",
@@ -91,7 +95,7 @@ var outside = map[string]string{
 	"github.com/tiktoken-go/tokenizer/codec":        "data/token",
 	"google.golang.org/protobuf/encoding/protowire": "data/token",
 	"github.com/gofrs/flock":                        "data/shard train/checkpoint",
-	"github.com/klauspost/compress/...":             "data/corpus",
+	"github.com/klauspost/compress/...":             "data/corpus data/survey",
 	"github.com/parquet-go/parquet-go/...":          "data/corpus",
 	"github.com/schollz/progressbar/v3":             "train/metrics",
 	"github.com/spf13/cobra":                        "cmd/prenorm",

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -11,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/corpus"
 	"prenorm/data/dataset"
@@ -67,6 +66,7 @@ func (t *trained) validationOf(folders []string, want train.Fingerprints) (*eval
 		if err != nil {
 			return nil, errors.Join(err, closeTexts([]evalText{*text}))
 		}
+		text.lines, _ = baseline.Kept(dir, want.Prints())
 		return text, nil
 	}
 	message := fmt.Errorf("the tokens of the run's validation text are not there")
@@ -153,18 +153,15 @@ func splitOf(dir string, r *shard.Reader, t token.Tokenizer, fingerprint string)
 	return split, err
 }
 
-// recordedVal reads the summary of the validation text from a sources file of package dataset: JSON, then its SHA-256 on a line of its own.
+// recordedVal reads the summary of the validation text from a sources file of package dataset.
 func recordedVal(path string) (corpus.Summary, bool) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return corpus.Summary{}, false
 	}
-	text, sum, _ := bytes.Cut(content, []byte("\n"))
 	var record struct{ Val corpus.Summary }
-	if string(sum) != fmt.Sprintf("%x\n", sha256.Sum256(text)) || json.Unmarshal(text, &record) != nil {
-		return corpus.Summary{}, false
-	}
-	return record.Val, true
+	err = shard.Unseal(content, &record)
+	return record.Val, err == nil
 }
 
 // decoded counts documents and bytes of text. Decoding gives the text back byte by byte; only what kind char does not know, with unknown:

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -88,7 +87,11 @@ func (b *builder) recordPath() string {
 	if b.imported != nil {
 		return filepath.Join(b.dir, "sources-"+key("tokens", paths, rule, b.imported.print)+".json")
 	}
-	return filepath.Join(b.dir, "sources-"+key(append([]any{"sources", paths, rule, b.cfg.Invalid}, b.unusual()...)...)+".json")
+	parts := append([]any{"sources", paths, rule, b.cfg.Invalid}, b.unusual()...)
+	if c := b.cfg.Duplicates; c != data.Default().Duplicates {
+		parts = append(parts, c)
+	}
+	return filepath.Join(b.dir, "sources-"+key(parts...)+".json")
 }
 
 // unusual is what else the texts depend on, where it is not as it was when plain text was all that could be read; so records of that time
@@ -120,7 +123,7 @@ func (b *builder) recall() bool {
 	}
 	var r record
 	if err == nil {
-		err = unseal(content, &r)
+		err = shard.Unseal(content, &r)
 	}
 	if err != nil {
 		b.opt.Log(fmt.Sprintf("%s cannot be used, the text is read again: %v", path, err))
@@ -167,21 +170,13 @@ func (b *builder) progress(stage string) func(done, total int64) {
 	return func(done, total int64) { b.opt.Progress(stage, done, total) }
 }
 
-// seal is a record in JSON, then its SHA-256 on a line of its own.
+// seal is a record as its file has it.
 func seal(r record) []byte {
 	text, err := json.Marshal(r)
 	if err != nil { // a record has nothing that JSON cannot express
 		panic(err)
 	}
-	return fmt.Appendf(text, "\n%x\n", sha256.Sum256(text))
-}
-
-func unseal(content []byte, r *record) error {
-	text, sum, _ := bytes.Cut(content, []byte("\n"))
-	if string(sum) != fmt.Sprintf("%x\n", sha256.Sum256(text)) {
-		return errors.New("its checksum does not match its content")
-	}
-	return json.Unmarshal(text, r)
+	return shard.Seal(text)
 }
 
 // fingerprint identifies a tokenizer by its file.

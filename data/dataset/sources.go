@@ -19,6 +19,8 @@ type Source struct {
 	Train, Val *shard.Reader
 	Stats      Stats
 
+	Foreign bool // the ids are another program's, without a text
+
 	starts    [2]*shard.Starts // by side; nil where nothing asks
 	separated bool
 }
@@ -143,7 +145,7 @@ func (d *Dataset) sum(side func(Stats) Split) Split {
 
 // build makes one source. What there is of it is returned with an error too.
 func (b *builder) build(t token.Tokenizer, print [32]byte) (Source, error) {
-	s := Source{Name: b.name, separated: t.Separator() >= 0, Stats: Stats{Tokenizer: hex.EncodeToString(print[:])}}
+	s := Source{Name: b.name, Foreign: b.imported != nil, separated: t.Separator() >= 0, Stats: Stats{Tokenizer: hex.EncodeToString(print[:])}}
 	if b.imported != nil {
 		if err := b.measure(t, print); err != nil {
 			return s, err

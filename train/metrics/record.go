@@ -18,7 +18,7 @@ const (
 	KindNote   = "note"
 )
 
-// Record is a line of the file: [Train], [Eval], [Sample], [Inspect], [Guard] or [Note].
+// Record is a line of the file: [Train], [Eval], [Sample], [Inspect], [Guard], [Lines] or [Note].
 type Record interface {
 	kind() string
 	step() int64
@@ -149,6 +149,8 @@ func decode(line []byte) (Record, error) {
 		return decodeAs[Sample](line)
 	case KindInspect:
 		return decodeAs[Inspect](line)
+	case KindLines:
+		return decodeAs[Lines](line)
 	case KindGuard:
 		return decodeAs[Guard](line)
 	case KindNote:
