@@ -86,6 +86,9 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(run.Data.Sources) > 0 {
+		return wrongUsage(cmd, "the run has several sources, and a report is of one text: name the files of a source (%s data report FILE...)", programName())
+	}
 	temporary, err := os.MkdirTemp("", "prenorm-report-")
 	if err != nil {
 		return err

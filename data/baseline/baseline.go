@@ -29,6 +29,29 @@ type Lines struct {
 	Targets int64 `json:"targets"` // of the validation text that the means are over
 }
 
+// Times is the lines in another unit, of which a nat a token has factor.
+func (l Lines) Times(factor float64) Lines {
+	l.Uniform, l.Unigram, l.Bigram = factor*l.Uniform, factor*l.Unigram, factor*l.Bigram
+	return l
+}
+
+// Mean is the mean of the lines of several texts by weights, not all of which are 0. It is zero where those of a text are not known.
+func Mean(all []Lines, weights []float64) (mean Lines) {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	for i, l := range all {
+		if l == (Lines{}) {
+			return l
+		}
+		w := weights[i] / sum
+		mean.Uniform, mean.Unigram, mean.Bigram = mean.Uniform+w*l.Uniform, mean.Unigram+w*l.Unigram, mean.Bigram+w*l.Bigram
+		mean.Pairs, mean.Targets, mean.Full = mean.Pairs+l.Pairs, mean.Targets+l.Targets, mean.Full || l.Full
+	}
+	return mean
+}
+
 // Limits of work: pairs are counted in this many training tokens, and lines measured over so many validation tokens, each in stretches that
 // are spread evenly over the text where it is longer. Tests make them smaller.
 var (

@@ -43,6 +43,22 @@ func small(t *testing.T, dense, most int, counted, targets int64) {
 	}
 }
 
+// TestMean wants means by weights, the lines of one text unchanged, and none where one is not known.
+func TestMean(t *testing.T) {
+	a := Lines{Uniform: 3, Unigram: 2.7, Bigram: 1.1, Pairs: 5, Targets: 7}
+	b := Lines{Uniform: 3, Unigram: 1.2, Bigram: 0.6, Pairs: 6, Targets: 8, Full: true}
+	if got := Mean([]Lines{a}, []float64{2.5}); got != a {
+		t.Errorf("one text: %+v", got)
+	}
+	got := Mean([]Lines{a, b}, []float64{1, 2}).Times(10)
+	if !within(got.Uniform, 30, 1e-12) || !within(got.Unigram, 17, 1e-12) || !within(got.Bigram, 23./3, 1e-12) || got.Pairs != 11 || got.Targets != 15 || !got.Full {
+		t.Errorf("%+v", got)
+	}
+	if got := Mean([]Lines{a, {}}, []float64{1, 2}); got != (Lines{}) {
+		t.Errorf("an unknown text: %+v", got)
+	}
+}
+
 // TestCycle has a text that repeats all ids in turn: a closed form for every line. Matrix and table give the same bits.
 func TestCycle(t *testing.T) {
 	const vocab, rounds = 7, 50

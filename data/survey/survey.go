@@ -103,6 +103,9 @@ type surveyor struct {
 // Run surveys the text of cfg, which d was made from, with its own passes over the text: one to divide it, one for copies, one over the training
 // text and two over the validation text.
 func Run(cfg data.Config, d *dataset.Dataset, o Options) (out *Survey, err error) {
+	if d.Sources[0].Foreign {
+		return nil, fmt.Errorf("the text is token ids of another program (.bin), and a survey is of text: name the text that they were made from")
+	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}

@@ -32,6 +32,9 @@ func Opticks() data.Config {
 
 // OpenText opens the texts of a configuration; shards are kept in the folder cache.
 func OpenText(c data.Config, cache string) (*Text, error) {
+	if len(c.Sources) > 0 || c.Starts() {
+		return nil, fmt.Errorf("the laboratory trains on windows over one text: leave out data.sources, data.packing and data.cross_documents")
+	}
 	d, err := dataset.Open(c, dataset.Options{Dir: cache})
 	if err != nil {
 		return nil, err

@@ -44,6 +44,17 @@ type Eval struct {
 	Perplexity  Float `json:"perplexity"`
 	BitsPerByte Float `json:"bits_per_byte"`
 	Tokens      int64 `json:"tokens"` // tokens read
+	// Sources are those of a run with several; then Loss and BitsPerByte are the means of theirs by their weights.
+	Sources []EvalSource `json:"sources,omitempty"`
+}
+
+// EvalSource is the validation on one of several texts.
+type EvalSource struct {
+	Name        string `json:"name"`
+	Weight      Float  `json:"weight"`
+	Loss        Float  `json:"loss"` // nats a token
+	BitsPerByte Float  `json:"bits_per_byte"`
+	Tokens      int64  `json:"tokens"` // tokens read
 }
 
 // Sample is text sampled after an update.
