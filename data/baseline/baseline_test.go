@@ -23,7 +23,7 @@ func repeat(n int, id func(i int) int32) (stream ids) {
 }
 
 // broken is a stream that cannot be read.
-type broken struct{ ids }
+type broken struct{}
 
 func (broken) Len() int64                { return 8 }
 func (broken) Read([]int32, int64) error { return errors.New("broken") }
