@@ -153,6 +153,14 @@ func (d *decoder) list(n *yaml.Node, into reflect.Value, key string, line int) {
 			return
 		}
 		element := reflect.New(into.Type().Elem()).Elem()
+		if isSection(element.Type()) {
+			if e, ok := element.Addr().Interface().(interface{ SetDefaults() }); ok {
+				e.SetDefaults()
+			}
+			d.section(item, element, fmt.Sprintf("%s[%d]", key, i+1), item.Line)
+			out = reflect.Append(out, element)
+			continue
+		}
 		if what := setScalar(item, element); what != "" {
 			if n.Kind == yaml.SequenceNode {
 				what = fmt.Sprintf("value %d: %s", i+1, what)

@@ -61,11 +61,17 @@ func valueNode(v reflect.Value, depth int) *yaml.Node {
 	if v.Kind() != reflect.Slice {
 		return scalarNode(v)
 	}
-	if v.Len() == 1 && v.Type().Elem().Kind() != reflect.String {
+	if v.Len() == 1 && v.Type().Elem().Kind() != reflect.String && !isSection(v.Type().Elem()) {
 		return scalarNode(v.Index(0))
 	}
 	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
 	for i := range v.Len() {
+		if isSection(v.Type().Elem()) {
+			section := sectionNode(v.Index(i), depth+1)
+			section.Style = yaml.FlowStyle
+			n.Content = append(n.Content, section)
+			continue
+		}
 		n.Content = append(n.Content, scalarNode(v.Index(i)))
 	}
 	return n

@@ -108,13 +108,18 @@ init_from: ""
 data:
   train: ["$GOROOT/src/testdata/Isaac.Newton-Opticks.txt"]
   val: {files: [], fraction: 0.1, by: auto}
+  sources: []
+  stages: []
   tokenizer: {kind: bpe, vocab: 1024, unknown: fail, file: ""}
   format: txt
   field: text
   newlines: keep
   nul: keep
   invalid_utf8: fail
+  packing: stream
+  cross_documents: true
   verify: false
+  duplicates: keep
   cache: ""
 model:
   layers: 4

@@ -13,6 +13,8 @@ var (
 	formatWords  = strings.Fields("txt jsonl csv tsv parquet tar txt.gz jsonl.gz csv.gz tsv.gz parquet.gz tar.gz txt.zst jsonl.zst csv.zst tsv.zst parquet.zst tar.zst")
 	newlineKinds = []string{"fold", "keep"}
 	nulKinds     = []string{"drop", "fail", "keep"}
+	packingKinds = []string{"documents", "stream"}
+	copyKinds    = []string{"drop_exact", "drop_near", "keep"}
 
 	// InvalidKinds are the values of data.invalid_utf8.
 	InvalidKinds = []string{"drop", "fail", "replace"}
@@ -27,8 +29,11 @@ func (c Config) Problems() problem.List {
 	if fraction := (problem.Interval{Low: 0, High: 1, OpenLow: true, OpenHigh: true}); len(c.Val.Files) == 0 && !fraction.Contains(c.Val.Fraction) {
 		l.Addf("val.fraction", "%s is out of range (%s, or name separate files in val.files)", problem.Number(c.Val.Fraction), fraction)
 	}
+	c.checkSources(&l)
+	l.OneOf("packing", c.Packing, packingKinds...)
 	l.OneOf("val.by", c.Val.By, byKinds...)
 	l = append(l, c.Tokenizer.Problems().Under("tokenizer")...)
+	l.OneOf("duplicates", c.Duplicates, copyKinds...)
 	return append(l, c.ReadingProblems()...)
 }
 
@@ -48,7 +53,7 @@ func (c Config) ReadingProblems() problem.List {
 // NeedsData returns the problem of a run that reads text and names none.
 func (c Config) NeedsData() problem.List {
 	var l problem.List
-	if len(c.Train) == 0 {
+	if len(c.Train) == 0 && len(c.Sources) == 0 {
 		l.Addf("train", "names no text (a file, glob, folder or \"-\"; --set data.train=PATH)")
 	}
 	return l

@@ -186,12 +186,13 @@ type AttentionGrad struct {
 }
 
 // CacheWrite is cache' <- cache[B*Context,C], new[B*T,C], position[1]: rows position … position+T-1 of each sequence of the cache are set
-// from new; rows past Context are dropped. A position outside [0, Context) is an error of the launch. Out[0] may be (and in a program always is) the memory of cache.
+// from new; rows past Context are dropped. A position outside [0, Context) is an error of the launch. Out[0] may be (and in a
+// program always is) the memory of cache. A cache may be BF16: new rows are rounded to it, to the nearest and to even.
 type CacheWrite struct{ T, Context int }
 
 // CachedAttention is y[B*T,H*D] <- q[B*T,H*D], k[B*Context,KV*D], v[B*Context,KV*D], position[1]: as [Attention], for T new rows at
 // positions position+t whose keys and values are already in the cache; row t sees cache rows j <= position+t inside its window, of those that
-// there are; a row that sees none is zero. A position outside [0, Context) is an error of the launch.
+// there are; a row that sees none is zero. k and v may be BF16, both. A position outside [0, Context) is an error of the launch.
 type CachedAttention struct {
 	Heads, KVHeads, HeadDim int
 	T, Context              int

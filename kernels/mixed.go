@@ -86,6 +86,10 @@ func TypesOf(c Call) Types {
 		return Types{"a", "aaa"}
 	case AttentionGrad:
 		return Types{"aaa", "aaaaa"}
+	case CacheWrite:
+		return Types{"a", "a"}
+	case CachedAttention:
+		return Types{"w", "waa"}
 	case LinearCrossEntropy:
 		return Types{"w", "aa"}
 	case LinearCrossEntropyGrad:

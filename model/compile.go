@@ -21,7 +21,7 @@ func (n *Net) Plan(be kernels.Backend, accumulate bool, taps ...string) (*exec.P
 	return exec.NewPlan(be, s)
 }
 
-// Spec is what [Net.Plan] compiles. Prefill and decoding stay float32 in every precision: they share a cache that is, and are not large.
+// Spec is what [Net.Plan] compiles. Prefill and decoding stay float32 in every precision, but for what packed weights bring ([Net.PlanFor]): they are not large.
 func (n *Net) Spec(accumulate bool, taps ...string) (exec.Spec, error) {
 	s := exec.Spec{Name: n.Mode.String(), Accumulate: accumulate, Wide: n.Mode == Cached}
 	for i, p := range n.Graph.Params() {
@@ -61,7 +61,8 @@ func (n *Net) Spec(accumulate bool, taps ...string) (exec.Spec, error) {
 	return s, nil
 }
 
-// PlanFor compiles the network for programs on w: where w is packed, prefill and decoding read its packed matrices.
+// PlanFor compiles the network for programs on w: where w is packed, prefill and decoding read its packed matrices and keep keys and values in
+// bfloat16, where the backend can.
 func (n *Net) PlanFor(w *Weights) (*exec.Plan, error) {
 	s, err := n.Spec(false)
 	if err != nil {

@@ -43,7 +43,8 @@ func (e *CannotPack) Error() string {
 
 // Pack stores the matrices that sampling multiplies by, the head's too, in a packing beside the float32 ones, so that programs which
 // [Net.PlanFor] plans read less, and rounds the float32 ones to what is stored: every program computes with the same weights. Biases, gains and
-// position tables stay as they are, and so do matrices whose rows are no multiple of [kernels.PackRun] long. Weights are packed once.
+// position tables stay as they are, and so do matrices whose rows are no multiple of [kernels.PackRun] long. The cache of keys and values becomes
+// bfloat16 with either packing, where the backend can; forward passes without a cache know nothing of that. Weights are packed once.
 func (w *Weights) Pack(p kernels.Packing) error {
 	if w.packed != nil {
 		return fmt.Errorf("weights: they are packed as %s already", w.packed.packing)

@@ -141,14 +141,19 @@ func (s *sealWriter) seal() (string, error) {
 	return seal, err
 }
 
-// batchTensors are inputs and targets [micro-batches, B, T].
+// batchTensors are inputs and targets [micro-batches, B, T], and the ids of documents where attention stays inside them.
 func batchTensors(micros []*batch.Batch) []safetensors.Tensor {
-	var inputs, targets []int32
+	var inputs, targets, documents []int32
 	for _, m := range micros {
 		inputs, targets = append(inputs, m.Inputs...), append(targets, m.Targets...)
+		documents = append(documents, m.Docs...)
 	}
 	shape := []int{len(micros), micros[0].B, micros[0].T}
-	return []safetensors.Tensor{safetensors.New("inputs", shape, inputs), safetensors.New("targets", shape, targets)}
+	list := []safetensors.Tensor{safetensors.New("inputs", shape, inputs), safetensors.New("targets", shape, targets)}
+	if documents != nil {
+		list = append(list, safetensors.New("documents", shape, documents))
+	}
+	return list
 }
 
 // texts writes the batches for people.

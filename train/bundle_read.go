@@ -126,10 +126,23 @@ func parseBatches(data []byte) ([]*batch.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	var documents []int32
+	if d, closed := f.Tensor("documents"); closed {
+		if !slices.Equal(in.Shape, d.Shape) {
+			return nil, fmt.Errorf("documents %v are not of the shape of inputs %v", d.Shape, in.Shape)
+		}
+		if documents, err = d.I32(); err != nil {
+			return nil, err
+		}
+	}
 	var micros []*batch.Batch
 	n := in.Shape[1] * in.Shape[2]
 	for i := range in.Shape[0] {
-		micros = append(micros, &batch.Batch{B: in.Shape[1], T: in.Shape[2], Inputs: inputs[i*n : (i+1)*n], Targets: targets[i*n : (i+1)*n]})
+		m := &batch.Batch{B: in.Shape[1], T: in.Shape[2], Inputs: inputs[i*n : (i+1)*n], Targets: targets[i*n : (i+1)*n]}
+		if documents != nil {
+			m.Docs = documents[i*n : (i+1)*n]
+		}
+		micros = append(micros, m)
 	}
 	return micros, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,40 @@ func TestDamagedBundle(t *testing.T) {
 		if _, err := parseBundle(data[:n]); err == nil {
 			t.Errorf("%d of %d bytes are enough", n, len(data))
 		}
+	}
+}
+
+// TestBundleOfDocuments wants the ids of documents back, and those of another shape to be refused.
+func TestBundleOfDocuments(t *testing.T) {
+	b := tinyBundle(3)
+	for i, m := range b.micros {
+		m.Docs = make([]int32, len(m.Inputs))
+		m.Docs[1] = int32(i + 7)
+	}
+	read := func() (*Bundle, error) {
+		var whole bytes.Buffer
+		if _, err := b.write(&whole); err != nil {
+			t.Fatal(err)
+		}
+		return parseBundle(whole.Bytes())
+	}
+	again, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range b.micros {
+		if !slices.Equal(again.Micros[i].Docs, m.Docs) {
+			t.Errorf("micro-batch %d: %v, want %v", i, again.Micros[i].Docs, m.Docs)
+		}
+	}
+	var other bytes.Buffer
+	list := batchTensors(b.micros)
+	list[2].Shape = []int{list[2].Shape[0], list[2].Shape[2], list[2].Shape[1]}
+	if err := safetensors.Write(&other, list, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseBatches(other.Bytes()); err == nil || !strings.Contains(err.Error(), "are not of the shape of inputs") {
+		t.Error(err)
 	}
 }
 

@@ -12,22 +12,36 @@ import (
 
 // Evaluator computes the loss of a model over a text, without dropout.
 type Evaluator struct {
-	weights *model.Weights
-	program *exec.Program
-	batch   batch.Batch
-	size    int
-	context int
+	weights   *model.Weights
+	program   *exec.Program
+	rule      batch.Rule
+	batch     batch.Batch
+	positions []int32 // where attention stays inside documents
+	size      int
+	context   int
 }
 
 // NewEvaluator compiles the evaluation program for batches of size sequences of the model's context.
 func NewEvaluator(w *model.Weights, size int) (*Evaluator, error) {
-	return NewEvaluatorWithout(w, size, 0)
+	return newEvaluator(w, size, 0, batch.Rule{})
+}
+
+// NewEvaluatorBy is NewEvaluator for texts whose rows follow a rule.
+func NewEvaluatorBy(w *model.Weights, size int, r batch.Rule) (*Evaluator, error) {
+	return newEvaluator(w, size, 0, r)
 }
 
 // NewEvaluatorWithout is NewEvaluator for the model without one block, counted from 1; 0 leaves none out.
 func NewEvaluatorWithout(w *model.Weights, size, block int) (*Evaluator, error) {
-	e := &Evaluator{weights: w, size: size, context: w.Config.Context}
-	net, err := model.Build(w.Config, model.Options{Mode: model.Eval, B: size, T: e.context, Without: block})
+	return newEvaluator(w, size, block, batch.Rule{})
+}
+
+func newEvaluator(w *model.Weights, size, block int, r batch.Rule) (*Evaluator, error) {
+	e := &Evaluator{weights: w, rule: r, size: size, context: w.Config.Context}
+	if r.Closed {
+		e.positions = make([]int32, size*e.context)
+	}
+	net, err := model.Build(w.Config, model.Options{Mode: model.Eval, B: size, T: e.context, Documents: r.Closed, Without: block})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +72,12 @@ func (e Evaluation) BitsPerByte(bytesPerToken float64) float64 {
 // Run reads windows (0 = all, evenly spread otherwise) of the source, each without what came before it, and averages the loss over every
 // target. Sums are kept in float64 in the order of the text, so the figure depends on the batch size only by rounding.
 func (e *Evaluator) Run(ctx context.Context, source batch.Tokens, windows int) (Evaluation, error) {
-	reader, err := batch.Eval(source, e.size, e.context, windows)
+	return e.RunText(ctx, batch.Text{Tokens: source}, windows)
+}
+
+// RunText is Run for a text whose documents the evaluator's rule asks for.
+func (e *Evaluator) RunText(ctx context.Context, text batch.Text, windows int) (Evaluation, error) {
+	reader, err := e.rule.Eval(text, e.size, e.context, windows)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -89,10 +108,16 @@ func (e *Evaluator) Run(ctx context.Context, source batch.Tokens, windows int) (
 // loss is the mean over the batch's n targets.
 func (e *Evaluator) loss(n int) (float64, error) {
 	var result [1]float32
-	for _, in := range []struct {
+	type input struct {
 		name string
 		data any
-	}{{model.InTokens, e.batch.Inputs}, {model.InTargets, e.batch.Targets}, {model.InNormaliser, []float32{float32(max(n, 1))}}} {
+	}
+	inputs := []input{{model.InTokens, e.batch.Inputs}, {model.InTargets, e.batch.Targets}, {model.InNormaliser, []float32{float32(max(n, 1))}}}
+	if e.rule.Closed {
+		restart(e.positions, e.batch.Docs, e.context)
+		inputs = append(inputs, input{model.InDocuments, e.batch.Docs}, input{model.InPositions, e.positions})
+	}
+	for _, in := range inputs {
 		if err := e.program.Set(in.name, in.data); err != nil {
 			return 0, err
 		}

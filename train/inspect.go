@@ -37,7 +37,7 @@ type inspector struct {
 
 // newInspector compiles the observing program.
 func newInspector(s *Stepper) (*inspector, error) {
-	net, err := model.Build(s.weights.Config, model.Options{Mode: model.Train, B: s.options.Batch, T: s.options.Context, Inspect: true})
+	net, err := model.Build(s.weights.Config, model.Options{Mode: model.Train, B: s.options.Batch, T: s.options.Context, Documents: s.options.Documents, Inspect: true})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"prenorm/configs/problem"
 	"prenorm/data"
+	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 	"prenorm/kernels"
@@ -80,30 +81,34 @@ func Run(ctx context.Context, be kernels.Backend, j Job) (Outcome, error) {
 // loop is a run at work.
 type loop struct {
 	Job
-	be        kernels.Backend
-	began     time.Time
-	data      *dataset.Dataset
-	weights   *model.Weights
-	stepper   *Stepper
-	evaluator *Evaluator
-	generator *sample.Generator
-	batches   *batch.Prefetcher
-	rate      schedule.Schedule
-	first     *start // of init_from, until it is used
-	metrics   *metrics.Writer
-	progress  *metrics.Progress
-	state     State
-	held      *held // of the state last saved, and before that of the first; nil where training waits for saving
-	good      *held // what the guard goes back to; nil where it does not
-	saver     *checkpoint.Saver
-	files     map[string][]byte
-	newest    string    // folder of the newest checkpoint
-	saved     int64     // its step, or that of the save at work; -1 for none
-	failed    bool      // a save has
-	copied    time.Time // when the state was last copied to be saved
-	micros    []*batch.Batch
-	news      bool // something was saved or validated since the start
-	full      bool // it was said that there is no room for another bundle
+	be           kernels.Backend
+	began        time.Time
+	data         *dataset.Dataset
+	lines        baseline.Lines
+	linesPerByte baseline.Lines // in bits a byte of validation text
+	weights      *model.Weights
+	stepper      *Stepper
+	evaluator    *Evaluator
+	generator    *sample.Generator
+	batches      *batch.Prefetcher
+	rate         schedule.Schedule
+	first        *start // of init_from, until it is used
+	metrics      *metrics.Writer
+	progress     *metrics.Progress
+	state        State
+	loaders      []*batch.Loader // of each source
+	packed       []batch.Packing // of each source, where documents are packed whole
+	held         *held           // of the state last saved, and before that of the first; nil where training waits for saving
+	good         *held           // what the guard goes back to; nil where it does not
+	saver        *checkpoint.Saver
+	files        map[string][]byte
+	newest       string    // folder of the newest checkpoint
+	saved        int64     // its step, or that of the save at work; -1 for none
+	failed       bool      // a save has
+	copied       time.Time // when the state was last copied to be saved
+	micros       []*batch.Batch
+	news         bool // something was saved or validated since the start
+	full         bool // it was said that there is no room for another bundle
 
 	lap     time.Time     // when the last update was reported
 	trained time.Duration // spent in updates since the run's start, as far as it is recorded

@@ -154,8 +154,13 @@ func firstLoss(t *testing.T, change func(*Job)) metrics.Float {
 	j := tinyJob(t)
 	j.Train.Steps, j.Train.Schedule.Warmup = 1, 0
 	change(&j)
-	records := recordsOf(t, j)
-	return records[0].(metrics.Train).Loss
+	for _, r := range recordsOf(t, j) {
+		if r, ok := r.(metrics.Train); ok {
+			return r.Loss
+		}
+	}
+	t.Fatal("no step is recorded")
+	return 0
 }
 
 // TestSeedReachesEveryDraw wants initial weights, order of the data and dropout to follow the run's seed, each by itself.

@@ -78,6 +78,11 @@ func (s *Stepper) run(p *pass, step int64, i int, m *batch.Batch) error {
 	if err := s.set(p, model.InTargets, s.targets.boxed); err != nil {
 		return err
 	}
+	if s.options.Documents {
+		if err := s.setDocuments(p, i, m); err != nil {
+			return err
+		}
+	}
 	if s.hasDropout {
 		c := s.counter.data
 		c[0], c[1], c[2], c[3] = int32(s.options.Seed), int32(s.options.Seed>>32), int32(step), int32(i)

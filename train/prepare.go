@@ -119,7 +119,7 @@ func (l *loop) startTokenizer() (token.Tokenizer, error) {
 
 // buildModel makes weights, training step and batches, new or from the checkpoint.
 func (l *loop) buildModel(from *checkpoint.Loaded) error {
-	loader, err := batch.NewLoader(l.data.Train, l.Train.Batch, l.Model.Context, l.Seed)
+	feed, err := l.feed()
 	if err != nil {
 		return err
 	}
@@ -130,23 +130,23 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 		return err
 	}
 	l.stepper, err = NewStepper(l.weights, StepOptions{Batch: l.Train.Batch, Context: l.Model.Context, Accumulate: l.Train.Accumulate,
-		Optimizer: l.Train.Optimizer, Clip: l.Train.Clip, Seed: l.Seed, Inspect: l.Train.Inspect.Every > 0})
+		Optimizer: l.Train.Optimizer, Clip: l.Train.Clip, Seed: l.Seed, Inspect: l.Train.Inspect.Every > 0, Documents: !l.Data.Cross})
 	if err != nil {
 		return err
 	}
-	if l.evaluator, err = NewEvaluator(l.weights, l.Train.Batch); err != nil {
+	if l.evaluator, err = NewEvaluatorBy(l.weights, l.Train.Batch, dataset.RuleOf(l.Data)); err != nil {
 		return err
 	}
 	for range max(l.Train.Accumulate, 1) {
 		l.micros = append(l.micros, &batch.Batch{})
 	}
-	if err := l.start(from, loader); err != nil {
+	if err := l.start(from, feed); err != nil {
 		return err
 	}
 	if err := l.startGuard(from); err != nil {
 		return err
 	}
-	l.batches = batch.Prefetch(loader, prefetchDepth)
+	l.batches = batch.Prefetch(feed, prefetchDepth)
 	return nil
 }
 
@@ -154,11 +154,11 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 const prefetchDepth = 2
 
 // start sets the state: the checkpoint's, or that of a new run.
-func (l *loop) start(from *checkpoint.Loaded, loader *batch.Loader) error {
+func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 	var err error
 	l.saved = -1
 	if from == nil {
-		l.state = State{Seed: l.Seed, Data: fingerprints(l.data.Stats)}
+		l.state = State{Cursor: feed.Cursor(), Seed: l.Seed, Data: fingerprints(l.data.Stats), Sources: sourceStates(len(l.Data.Sources), l.data.Sources)}
 		return l.firstWeights()
 	}
 	if l.state, err = restore(l.weights, l.stepper, from); err != nil {
@@ -175,7 +175,7 @@ func (l *loop) start(from *checkpoint.Loaded, loader *batch.Loader) error {
 	if err := l.dropMissing(); err != nil {
 		return err
 	}
-	return loader.Seek(l.state.Cursor)
+	return feed.Seek(l.state.Cursor)
 }
 
 // firstWeights draws the weights or takes them from elsewhere.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"prenorm/configs/problem"
-	"prenorm/data/batch"
 	"prenorm/data/corpus"
 	"prenorm/data/token"
 	"prenorm/train/checkpoint"
@@ -30,6 +29,14 @@ func (r *Refused) add(key string, err error) {
 		r.Problems.Addf(key, "%s", err)
 		r.causes = append(r.causes, err)
 	}
+}
+
+// addOf is add for what is wrong with a source: key is at fault where there is one text only, whose name is "".
+func (r *Refused) addOf(source, key string, err error) {
+	if source != "" && err != nil {
+		key, err = "data.sources", fmt.Errorf("%s: %w", source, err)
+	}
+	r.add(key, err)
 }
 
 // err is nil where nothing is wrong.
@@ -127,15 +134,7 @@ func (l *loop) lookAtTokens(from *checkpoint.Loaded, r *Refused) {
 	}
 	_, err := PromptIDs(l.data.Tokenizer, l.Train.Sample.Prompt)
 	r.add("train.sample.prompt", err)
-	_, err = batch.NewLoader(l.data.Train, l.Train.Batch, l.Model.Context, l.Seed)
-	r.add("data.train", err)
-	if n := l.data.Val.Len(); n <= int64(l.Model.Context) {
-		key := "data.val.fraction"
-		if len(l.Data.Val.Files) > 0 {
-			key = "data.val.files"
-		}
-		r.add(key, fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1))
-	}
+	l.openLoaders(r)
 	r.add("init_from", l.checkStart(r))
 	if l.Room != nil {
 		room := Room{Vocab: l.Model.Vocab, Held: tensorBytes(from)}
@@ -169,7 +168,7 @@ func (l *loop) checkStart(r *Refused) error {
 // dataError gives an error of the text, which begins with the key at fault where there is one, the form of a problem. Without a key, and without
 // other problems, it stays as it is: what is in a file is the fault of no key.
 func (r *Refused) dataError(err error) error {
-	key, _, found := strings.Cut(err.Error(), ": ")
+	key, rest, found := strings.Cut(err.Error(), ": ")
 	if !found || !strings.HasPrefix(key, "data.") {
 		if len(r.Problems) == 0 {
 			return err
@@ -177,7 +176,10 @@ func (r *Refused) dataError(err error) error {
 		r.add("data.train", err)
 		return r
 	}
-	r.Problems.Addf(key, "%s", strings.TrimPrefix(err.Error(), key+": "))
+	if source, several := strings.CutPrefix(key, "data.sources, "); several {
+		key, rest = "data.sources", source+": "+rest
+	}
+	r.Problems.Addf(key, "%s", rest)
 	r.causes = append(r.causes, err)
 	return r
 }

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"prenorm/data/batch"
+	"prenorm/data/corpus"
 	"prenorm/data/dataset"
 	"prenorm/kernels"
 	"prenorm/train/checkpoint"
@@ -76,21 +76,24 @@ func (l *loop) rehearse(ctx context.Context, r *Rehearsal) error {
 			r.Update = spent
 		}
 	}
-	began := time.Now()
-	seen, err := l.evaluator.Run(ctx, l.data.Val, l.Train.Batch)
-	if err != nil {
-		return err
+	for i := range l.data.Sources {
+		text := l.data.Sources[i].Text(corpus.Val)
+		began := time.Now()
+		seen, err := l.evaluator.RunText(ctx, text, l.Train.Batch)
+		if err != nil {
+			return err
+		}
+		spent := time.Since(began)
+		all, err := dataset.RuleOf(l.Data).Eval(text, l.Train.Batch, l.Model.Context, l.Train.Eval.Windows)
+		if err != nil {
+			return err
+		}
+		r.Validation += scaled(spent, all.Targets(), seen.Targets)
 	}
-	spent := time.Since(began)
-	all, err := batch.Eval(l.data.Val, l.Train.Batch, l.Model.Context, l.Train.Eval.Windows)
-	if err != nil {
-		return err
-	}
-	r.Validation = scaled(spent, all.Targets(), seen.Targets)
 	const tokens = 16
 	wanted := l.Train.Sample.Tokens
 	l.Train.Sample.Tokens = min(wanted, tokens)
-	began = time.Now()
+	began := time.Now()
 	if _, err := l.sampleText(ctx, l.state.Step); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func Replay(ctx context.Context, be kernels.Backend, b *Bundle, c model.Config, 
 		return r, err
 	}
 	defer func() { err = errors.Join(err, w.Free()) }()
-	s, err := NewStepper(w, StepOptions{Batch: t.Batch, Context: c.Context, Accumulate: t.Accumulate, Optimizer: t.Optimizer, Clip: t.Clip, Seed: seed})
+	s, err := NewStepper(w, StepOptions{Batch: t.Batch, Context: c.Context, Accumulate: t.Accumulate, Optimizer: t.Optimizer, Clip: t.Clip, Seed: seed, Documents: m.Docs != nil})
 	if err != nil {
 		return r, err
 	}

@@ -39,7 +39,16 @@ func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
 		}
 	}
 	l.trained = time.Duration(float64(l.metrics.Seconds()) * float64(time.Second))
+	if err := l.openLines(); err != nil {
+		return err
+	}
+	if err := l.recordLines(); err != nil {
+		return err
+	}
 	l.introduce(resumed)
+	if err := l.noteSources(resumed); err != nil {
+		return err
+	}
 	l.noteProducts()
 	l.progress = metrics.NewProgress(l.Out, int64(l.Train.Steps), metrics.Options{Start: l.state.Step, Every: l.logEvery()})
 	return nil
@@ -58,6 +67,7 @@ func (l *loop) introduce(resumed bool) {
 	s := l.data.Stats
 	fmt.Fprintf(l.Out, "text    %s training tokens (%s), %s validation tokens; %s tokenizer, %d ids\n", metrics.Count(float64(s.Train.Tokens)), metrics.Bytes(s.Train.Bytes),
 		metrics.Count(float64(s.Val.Tokens)), l.data.Tokenizer.Kind(), l.data.Tokenizer.Vocab())
+	l.introduceLines()
 	c := l.weights.Config
 	perStep := int64(l.Train.Batch) * int64(c.Context) * int64(max(l.Train.Accumulate, 1))
 	fmt.Fprintf(l.Out, "model   %s parameters, %s %s, %s activations\n", metrics.Count(float64(l.weights.Count())), c.Norm.Placement, c.Norm.Kind, metrics.Bytes(int64(l.stepper.ArenaBytes())))
@@ -114,17 +124,22 @@ func (l *loop) report(step int64, lr float64, r Result) error {
 // evaluate measures the loss over the validation text.
 func (l *loop) evaluate(ctx context.Context, step int64) error {
 	defer l.span("eval")()
-	e, err := l.evaluator.Run(ctx, l.data.Val, l.Train.Eval.Windows)
+	all, err := l.evaluateSources(ctx)
 	if err != nil {
 		return err
 	}
-	record := metrics.Eval{Step: step, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
-		BitsPerByte: metrics.Float(e.BitsPerByte(l.data.Stats.Val.BytesPerToken())), Tokens: e.Targets}
-	if err := l.metrics.Write(record); err != nil {
+	e := l.evalRecord(step, all)
+	if err := l.metrics.Write(e); err != nil {
 		return err
 	}
-	l.progress.Line(fmt.Sprintf("step %d/%d  validation loss %.4f  perplexity %.2f  bits per byte %.3f", step, l.Train.Steps, e.Loss, e.Perplexity(), record.BitsPerByte))
-	return l.score(step, e.Loss)
+	l.progress.Line(fmt.Sprintf("step %d/%d  validation loss %.4f  perplexity %.2f  bits per byte %.3f", step, l.Train.Steps, e.Loss, e.Perplexity, e.BitsPerByte))
+	for _, s := range e.Sources {
+		l.progress.Line(fmt.Sprintf("  source %s, weight %g: loss %.4f  bits per byte %.3f", s.Name, s.Weight, s.Loss, s.BitsPerByte))
+	}
+	if stand := l.lines.Stand(float64(e.Loss)); stand != "" {
+		l.progress.Line(fmt.Sprintf("step %d/%d  the loss is %s", step, l.Train.Steps, stand))
+	}
+	return l.score(step, float64(e.Loss))
 }
 
 // sample writes a text from the model as it is. Its random numbers depend on the seed and the step alone.

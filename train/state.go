@@ -19,6 +19,8 @@ type State struct {
 	Tokens int64        `json:"tokens"` // trained on so far, repetitions counted
 	Seed   int64        `json:"seed"`
 	Data   Fingerprints `json:"data"`
+	// Sources are the texts of a run with several.
+	Sources []SourceState `json:"sources,omitempty"`
 	// Products is who multiplied matrices in the last updates, as [kernels.Multiplier] says; "" for a backend with one way to.
 	Products string `json:"products,omitempty"`
 	// Guard is nil in a run that has only ever stopped at what is not finite.

@@ -20,6 +20,7 @@ type StepOptions struct {
 	Clip           float64
 	Seed           int64 // of dropout
 	Inspect        bool  // [Stepper.Inspect] will be called
+	Documents      bool  // attention stays inside documents: batches carry document ids
 }
 
 // Stepper runs training steps: for each micro-batch forward and backward into one slab of gradients, then clip and update. Everything that
@@ -49,6 +50,7 @@ type Stepper struct {
 	work []kernels.Arena // workspaces of the launches outside the program
 
 	tokens, targets, counter     staged[int32]
+	documents, positions         staged[int32] // empty where attention crosses documents
 	normaliser, ratesHost        staged[float32]
 	lossHost, normHost, clipHost staged[float32]
 	hasDropout                   bool
@@ -84,6 +86,9 @@ func NewStepper(w *model.Weights, o StepOptions) (*Stepper, error) {
 		options: o, weights: w, hasDropout: w.Config.Dropout > 0,
 		tokens: stage[int32](rows), targets: stage[int32](rows), counter: stage[int32](4), normaliser: stage[float32](1), ratesHost: stage[float32](5),
 		lossHost: stage[float32](1), normHost: stage[float32](1), clipHost: stage[float32](1),
+	}
+	if o.Documents {
+		s.documents, s.positions = stage[int32](rows), stage[int32](rows)
 	}
 	s.Limit(NoLimits, 0)
 	if err := s.open(); err != nil {
@@ -132,7 +137,7 @@ func (s *Stepper) open() error {
 
 // planTrain compiles the training program.
 func planTrain(be kernels.Backend, c model.Config, o StepOptions) (*exec.Plan, error) {
-	net, err := model.Build(c, model.Options{Mode: model.Train, B: o.Batch, T: o.Context})
+	net, err := model.Build(c, model.Options{Mode: model.Train, B: o.Batch, T: o.Context, Documents: o.Documents})
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"prenorm/data"
+	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 	"prenorm/train"
@@ -32,7 +34,11 @@ func newEval() *cobra.Command {
 		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input, of every format that training reads.
 Without a text it is the run's own validation text, and the figures are those that training printed: its tokens lie in the run's folder, and
 neither the text nor the folder's place is needed. Every token but the first is predicted once, from what comes before it in its window of
-context tokens.
+context tokens; rows are made as the run's data.packing and data.cross_documents say. Of a run with several sources each is measured, and
+the total is their mean by their weights (data.sources).
+
+With --weights bf16 or int8 the loss is that of the rounded matrices; that sampling then keeps keys and values in bfloat16 as well, on a
+CPU, is not in it.
 
 Perplexities of models with different tokenizers cannot be compared; bits a byte can.`,
 		Example: `  prenorm eval runs/quickstart
@@ -53,10 +59,23 @@ Perplexities of models with different tokenizers cannot be compared; bits a byte
 
 // evalText is a text to evaluate.
 type evalText struct {
-	tokens batch.Tokens
+	name   string // of the source, "" for the only text
+	weight float64
+	text   batch.Text
 	split  dataset.Split
-	batch  int // sequences of one pass
-	close  func() error
+	size   int            // sequences of one pass
+	lines  baseline.Lines // zero where they are not known: of a text that is not the run's own
+	close  []io.Closer
+}
+
+func closeTexts(texts []evalText) error {
+	var errs []error
+	for _, t := range texts {
+		for _, c := range t.close {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // evalRecord are the figures.
@@ -70,7 +89,16 @@ type evalRecord struct {
 	Predicted   int64         `json:"predicted"`           // tokens that the loss is the mean over
 	Tokens      int64         `json:"tokens"`              // of the text
 	Bytes       int64         `json:"bytes"`               // of the text
+	Sources     []evalSource  `json:"sources,omitempty"`   // of a run with several; the figures above are the means by their weights
 	Documents   int           `json:"documents,omitempty"` // 0 where it is not known: the run's own text from standard input, of a tokenizer without separator
+
+	Lines baseline.Lines `json:"lines,omitzero"` // of reference, for the run's own text
+}
+
+// evalSource are the figures of one of several sources.
+type evalSource struct {
+	metrics.EvalSource
+	Bytes int64 `json:"bytes"` // of the text
 }
 
 func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err error) {
@@ -97,7 +125,7 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 		return err
 	}
 	windows := f.windows
-	var text *evalText
+	var list []evalText
 	if len(texts) > 0 {
 		if f.invalid != "" {
 			t.run.Data.Invalid = f.invalid
@@ -105,39 +133,67 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 		if f.field != "" {
 			t.run.Data.Field = f.field
 		}
-		text, err = t.encode(cmd, texts, windows)
+		list, err = t.encode(cmd, texts, windows)
 	} else {
 		if !cmd.Flags().Changed("windows") {
 			windows = t.run.Train.Eval.Windows
 		}
-		text, err = t.validation()
+		list, err = t.validation()
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, text.close()) }()
-	evaluator, err := train.NewEvaluator(t.weights, text.batch)
+	defer func() { err = errors.Join(err, closeTexts(list)) }()
+	record := evalRecord{Checkpoint: t.dir, Step: t.step, Weights: f.weights}
+	evaluator, err := train.NewEvaluatorBy(t.weights, list[0].size, dataset.RuleOf(t.run.Data))
 	if err != nil {
 		return err
 	}
 	defer evaluator.Free()
-	e, err := evaluator.Run(cmd.Context(), text.tokens, windows)
-	if err != nil {
+	var all []train.Weighed
+	for _, text := range list {
+		e, err := evaluator.RunText(cmd.Context(), text.text, windows)
+		if err != nil {
+			return err
+		}
+		w := train.Weighed{Evaluation: e, Name: text.name, Weight: text.weight, BitsPerByte: e.BitsPerByte(text.split.BytesPerToken())}
+		all = append(all, w)
+		record.add(text, w)
+	}
+	total, bits := train.Total(all)
+	record.Lines = linesOf(list)
+	record.Loss, record.Perplexity, record.BitsPerByte = metrics.Float(total.Loss), metrics.Float(total.Perplexity()), metrics.Float(bits)
+	if err := f.print(cmd, record); err != nil {
 		return err
 	}
-	if err := f.print(cmd, evalRecord{Checkpoint: t.dir, Step: t.step, Weights: f.weights, Loss: metrics.Float(e.Loss), Perplexity: metrics.Float(e.Perplexity()),
-		BitsPerByte: metrics.Float(e.BitsPerByte(text.split.BytesPerToken())), Predicted: e.Targets, Tokens: text.split.Tokens,
-		Bytes: text.split.Bytes, Documents: text.split.Documents}); err != nil {
-		return err
-	}
-	if math.IsNaN(e.Loss) || math.IsInf(e.Loss, 0) {
-		return fmt.Errorf("checkpoint %s: the loss is %v: its weights, or what they compute, are not finite: take an older checkpoint", t.dir, e.Loss)
+	if math.IsNaN(total.Loss) || math.IsInf(total.Loss, 0) {
+		return fmt.Errorf("checkpoint %s: the loss is %v: its weights, or what they compute, are not finite: take an older checkpoint", t.dir, total.Loss)
 	}
 	return nil
 }
 
+// linesOf are the lines of reference of all texts, by their weights.
+func linesOf(list []evalText) baseline.Lines {
+	var lines []baseline.Lines
+	var weights []float64
+	for _, text := range list {
+		lines, weights = append(lines, text.lines), append(weights, text.weight)
+	}
+	return baseline.Mean(lines, weights)
+}
+
+// add counts a text.
+func (r *evalRecord) add(text evalText, w train.Weighed) {
+	r.Predicted += w.Targets
+	r.Tokens, r.Bytes, r.Documents = r.Tokens+text.split.Tokens, r.Bytes+text.split.Bytes, r.Documents+text.split.Documents
+	if text.name != "" {
+		r.Sources = append(r.Sources, evalSource{metrics.EvalSource{Name: w.Name, Weight: metrics.Float(w.Weight), Loss: metrics.Float(w.Loss),
+			BitsPerByte: metrics.Float(w.BitsPerByte), Tokens: w.Targets}, text.split.Bytes})
+	}
+}
+
 // encode reads texts that the command line names.
-func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) (*evalText, error) {
+func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) ([]evalText, error) {
 	if slices.Contains(texts, "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	}
@@ -151,7 +207,7 @@ func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) (*eval
 		rows = min(rows, int64(windows))
 	}
 	size := int(max(1, min(rows, int64(t.run.Train.Batch)))) // no larger than the text fills
-	return &evalText{text.IDs, split, size, func() error { return nil }}, nil
+	return []evalText{{weight: 1, text: batch.Text{Tokens: text.IDs, Starts: text.Starts, Separated: t.tokenizer.Separator() >= 0}, split: split, size: size}}, nil
 }
 
 func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {
@@ -163,6 +219,13 @@ func (f *evalFlags) print(cmd *cobra.Command, r evalRecord) error {
 	t.row("loss", fmt.Sprintf("%.4f nats a token", r.Loss))
 	t.row("perplexity", fmt.Sprintf("%.2f", r.Perplexity))
 	t.row("bits a byte", fmt.Sprintf("%.3f", r.BitsPerByte))
+	for _, s := range r.Sources {
+		t.row("source "+s.Name, fmt.Sprintf("loss %.4f, %.3f bits a byte, weight %g", s.Loss, s.BitsPerByte, s.Weight))
+	}
+	if l := r.Lines; l != (baseline.Lines{}) {
+		t.row("stands", l.Stand(float64(r.Loss)))
+		t.row("lines", fmt.Sprintf("ln V %.3f, unigram %.3f, bigram %.3f nats a token", l.Uniform, l.Unigram, l.Bigram))
+	}
 	t.row("text", fmt.Sprintf("%s tokens predicted of %s, %s", grouped(r.Predicted), grouped(r.Tokens), metrics.Bytes(r.Bytes)))
 	t.row("model", fmt.Sprintf("%s, step %d, matrices in %s", r.Checkpoint, r.Step, r.Weights))
 	t.write(out, "")

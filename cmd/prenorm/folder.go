@@ -132,7 +132,7 @@ func freedomOf(key string) freedom {
 	switch {
 	case under("checkpoint"), under("train.log"), under("train.inspect"), slices.Contains([]string{"train.guard.bundles", "name", "device", "kernels.matmul", "workers", "data.cache"}, key):
 		return free
-	case under("train"), slices.Contains([]string{"data.train", "data.val.files", "precision"}, key):
+	case under("train"), slices.Contains([]string{"data.train", "data.val.files", "data.stages", "precision"}, key):
 		return explicit
 	}
 	return fixed

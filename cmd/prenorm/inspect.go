@@ -23,6 +23,7 @@ import (
 type inspectFlags struct {
 	step     int64
 	plot     string
+	loss     string
 	matrices bool
 }
 
@@ -42,13 +43,18 @@ logarithmic scales (0.5 where every sub-layer adds the same variance), and the g
 the update was beside the weights, about 1e-3 in most healthy runs.`,
 		Example: `  prenorm inspect runs/quickstart
   prenorm inspect runs/quickstart --step 1 --matrices
-  prenorm inspect runs/quickstart --plot stream.png   # layers by steps; .svg and .pdf too`,
+  prenorm inspect runs/quickstart --plot stream.png   # layers by steps; .svg and .pdf too
+  prenorm inspect runs/quickstart --loss loss.png     # losses beside ln V, unigram and bigram`,
 		Args: arguments(1, 1, "the folder of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	cmd.Flags().Int64Var(&f.step, "step", 0, "the step shown by layer, 0 = the last that was inspected")
 	cmd.Flags().StringVar(&f.plot, "plot", "", "draw heat maps, sub-layers by steps, to a `file`: .png, .svg or .pdf")
 	cmd.Flags().BoolVar(&f.matrices, "matrices", false, "list every matrix, not kinds of them")
+	cmd.Flags().StringVar(&f.loss, "loss", "", "draw the losses with the lines of reference of the run's text to a `file`: .png or .svg")
+	must(cmd.RegisterFlagCompletionFunc("loss", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return lossFormats, cobra.ShellCompDirectiveFilterFileExt
+	}))
 	must(cmd.RegisterFlagCompletionFunc("plot", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return stream.Formats, cobra.ShellCompDirectiveFilterFileExt
 	}))
@@ -56,10 +62,19 @@ the update was beside the weights, about 1e-3 in most healthy runs.`,
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, dir string) error {
+	if err := exclusive(cmd, "plot", "loss"); err != nil {
+		return err
+	}
 	if f.plot != "" {
 		if _, err := stream.Format(f.plot); err != nil {
 			return wrongUsage(cmd, "--plot %w", err)
 		}
+	}
+	if f.loss != "" {
+		if !slices.Contains(lossFormats, strings.ToLower(strings.TrimPrefix(filepath.Ext(f.loss), "."))) {
+			return wrongUsage(cmd, "--loss %s: the name ends in .%s", f.loss, strings.Join(lossFormats, " or ."))
+		}
+		return drawLoss(cmd.OutOrStdout(), f.loss, dir)
 	}
 	h, err := historyOf(dir)
 	if err != nil {
@@ -87,11 +102,7 @@ func (f *inspectFlags) run(cmd *cobra.Command, dir string) error {
 
 // historyOf reads a run's inspected steps.
 func historyOf(dir string) (stream.History, error) {
-	path := filepath.Join(dir, train.MetricsFile)
-	if !exists(path) {
-		return nil, fmt.Errorf("%s holds no %s: give the folder of a run, such as runs/quickstart", dir, train.MetricsFile)
-	}
-	records, err := metrics.Read(path)
+	records, err := recordsOf(dir)
 	if err != nil {
 		return nil, err
 	}

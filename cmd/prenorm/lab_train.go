@@ -238,10 +238,13 @@ func (f *labFlags) dropOne(ctx context.Context, cmd *cobra.Command, path string,
 		return lab.DropResult{}, err
 	}
 	defer t.close()
-	text, err := t.validation()
+	if len(t.run.Data.Sources) > 0 || t.run.Data.Starts() {
+		return lab.DropResult{}, fmt.Errorf("%s: blocks are dropped from runs on windows over one text only, and this run has data.sources, data.packing or data.cross_documents", path)
+	}
+	texts, err := t.validation()
 	if err != nil {
 		return lab.DropResult{}, err
 	}
-	defer text.close()
-	return lab.Drop(ctx, strings.TrimSuffix(path, "/"), t.weights, text.tokens, text.batch, windows)
+	defer closeTexts(texts)
+	return lab.Drop(ctx, strings.TrimSuffix(path, "/"), t.weights, texts[0].text, texts[0].size, windows)
 }

@@ -215,7 +215,7 @@ func TestFreedom(t *testing.T) {
 	if keys, want := strings.Join(got[free], " "), "name data.cache train.guard.bundles train.inspect.every train.log.every checkpoint.every checkpoint.minutes checkpoint.keep checkpoint.keep_best checkpoint.keep_every checkpoint.background device kernels.matmul workers"; keys != want {
 		t.Errorf("free to change are %s, want %s", keys, want)
 	}
-	if keys, want := strings.Join(got[explicit], " "), "data.train data.val.files precision"; keys != want {
+	if keys, want := strings.Join(got[explicit], " "), "data.train data.val.files data.stages precision"; keys != want {
 		t.Errorf("to be changed by --set are, besides train, %s, want %s", keys, want)
 	}
 }

@@ -26,7 +26,8 @@ func planJSON(t *testing.T, args ...string) plan {
 // TestPlanIsAllocated trains and holds the plan's memory against every byte that the backend was asked for.
 func TestPlanIsAllocated(t *testing.T) {
 	inTiny(t)
-	for _, sets := range [][]string{nil, {"train.accumulate=1", "model.dropout=0", "train.optimizer.kind=sgd"}, {"train.batch=5", "model.tied=false", "model.context=80"}} {
+	for _, sets := range [][]string{nil, {"train.accumulate=1", "model.dropout=0", "train.optimizer.kind=sgd"}, {"train.batch=5", "model.tied=false", "model.context=80"},
+		{"data.cross_documents=false", "model.dropout=0"}} {
 		args := []string{"tiny.yaml", "--set", "train.steps=3", "--set", "train.schedule.warmup=0"}
 		for _, s := range sets {
 			args = append(args, "--set", s)
@@ -163,6 +164,11 @@ func TestPlanVocabulary(t *testing.T) {
 		if p := planJSON(t, "tiny.yaml", "--set", "data.tokenizer.kind=char", "--set", c.set); p.Vocab != c.vocab || p.VocabSource != c.source {
 			t.Errorf("%s: vocabulary %d (%s), want %d (%s)", c.set, p.Vocab, p.VocabSource, c.vocab, c.source)
 		}
+	}
+	write(t, "wide.txt", "\u0416\u0428")
+	if p := planJSON(t, "tiny.yaml", "--set", "data.tokenizer.kind=char", "--set", "data.train=", "--set", "data.val.by=end",
+		"--set", "data.sources=[{name: a, train: text.txt}, {name: b, train: wide.txt, val: text.txt}]"); p.Vocab != 20 || p.VocabSource != vocabText {
+		t.Errorf("several sources: vocabulary %d (%s), want 20 (%s)", p.Vocab, p.VocabSource, vocabText)
 	}
 	command("plan", "shakespeare-char-cpu").want(t, exitOK, "vocab 96 assumed", "--set model.vocab=N", "in all")
 	if r := command("plan", "tiny.yaml"); strings.Contains(r.out, "assumed") {

@@ -85,13 +85,13 @@ type tensor struct {
 
 // planOf plans a run whose vocabulary is known.
 func planOf(be kernels.Backend, run configs.Run) (*plan, error) {
-	c, t := run.Model, run.Train
+	c, t, closed := run.Model, run.Train, !run.Data.Cross
 	p := &plan{Name: run.Name, Device: be.Name(), Precision: string(kernels.PrecisionOf(be)), Vocab: c.Vocab}
-	training, table, buffers, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context}, t.Accumulate > 1)
+	training, table, buffers, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context, Documents: closed}, t.Accumulate > 1)
 	if err != nil {
 		return nil, err
 	}
-	validation, _, _, err := compile(be, c, model.Options{Mode: model.Eval, B: t.Batch, T: c.Context}, false)
+	validation, _, _, err := compile(be, c, model.Options{Mode: model.Eval, B: t.Batch, T: c.Context, Documents: closed}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (p *plan) planTraining(be kernels.Backend, run configs.Run, training *exec.
 		p.Memory.Train += int64(training.Bytes())
 		return nil
 	}
-	inspecting, _, _, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context, Inspect: true}, t.Accumulate > 1)
+	inspecting, _, _, err := compile(be, c, model.Options{Mode: model.Train, B: t.Batch, T: c.Context, Documents: !run.Data.Cross, Inspect: true}, t.Accumulate > 1)
 	if err != nil {
 		return err
 	}

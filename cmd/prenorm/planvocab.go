@@ -50,7 +50,7 @@ func vocabOf(cmd *cobra.Command, l *configs.Loaded) (vocab int, source string, e
 	switch {
 	case err == nil:
 		return counted, vocabText, nil
-	case !errors.Is(err, corpus.ErrNoText) && len(run.Data.Train) > 0:
+	case !errors.Is(err, corpus.ErrNoText) && len(run.Data.NeedsData()) == 0:
 		note(cmd.ErrOrStderr(), "warning: the text's characters were not counted: %v", err)
 	}
 	return assumedVocab, vocabAssumed, nil
@@ -58,12 +58,16 @@ func vocabOf(cmd *cobra.Command, l *configs.Loaded) (vocab int, source string, e
 
 // countCharacters trains the tokenizer as the run would.
 func countCharacters(run configs.Run) (int, error) {
-	text, err := corpus.Open(run.Data, nil, "")
-	if err != nil {
-		return 0, err
+	var texts []token.Texts
+	for _, source := range run.Data.Each() {
+		text, err := corpus.Open(source, nil, "")
+		if err != nil {
+			return 0, err
+		}
+		defer text.Close()
+		texts = append(texts, dataset.Texts(text.Documents(corpus.Train), source.Tokenizer.Kind))
 	}
-	defer text.Close()
-	t, err := token.New(run.Data.Tokenizer, dataset.Texts(text.Documents(corpus.Train), run.Data.Tokenizer.Kind), nil)
+	t, err := token.New(run.Data.Tokenizer, dataset.Join(texts), nil)
 	if err != nil {
 		return 0, err
 	}

@@ -31,8 +31,8 @@ func same(t *testing.T, run, other string) {
 	if a != b {
 		t.Errorf("the measurements differ:\n%s\n%s", a, b)
 	}
-	if n := strings.Count(a, "\n"); n != 20+4+3+2 {
-		t.Errorf("%d measurements, want 20 of updates, 4 of validations, 3 samples and 2 inspections", n)
+	if n := strings.Count(a, "\n"); n != 1+20+4+3+2 {
+		t.Errorf("%d measurements, want the lines of reference, 20 of updates, 4 of validations, 3 samples and 2 inspections", n)
 	}
 }
 

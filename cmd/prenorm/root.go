@@ -13,7 +13,7 @@ func init() { cobra.EnableCommandSorting = false } // the help lists commands in
 
 // commands are the sub-commands in the order of work.
 var commands = []func() *cobra.Command{
-	newTrain, newSample, newEval, newInspect, newReplay, newVerify, newDiff, newVerifyResume, newPlan, newBench, newConfig, newTokenizer, newLab, newRepro, newExplain, newCheck, newDoctor,
+	newTrain, newSample, newEval, newInspect, newReplay, newVerify, newDiff, newVerifyResume, newPlan, newBench, newConfig, newTokenizer, newData, newLab, newRepro, newExplain, newCheck, newDoctor,
 }
 
 // execute runs the program with its arguments and returns the exit code.

@@ -31,7 +31,8 @@ func newSample() *cobra.Command {
 --prompt, of --prompt-file, or what is piped in (one line break at its end is dropped). It ends after --tokens, at a --stop text, or where
 the model ends the document. The same model, prompt, options and seed give the same text.
 
-The filters work in the order penalty, temperature, top-k, top-p, min-p.`,
+The filters work in the order penalty, temperature, top-k, top-p, min-p. With --weights bf16 or int8, a CPU keeps keys and values in
+bfloat16 too.`,
 		Example: `  prenorm sample runs/quickstart --prompt "The"
   prenorm sample runs/quickstart --prompt "The" -n 3 --temperature 0.7 --top-k 50
   echo "Light is" | prenorm sample runs/quickstart --stop . --seed 7

@@ -200,7 +200,7 @@ func (f *trainFlags) job(cmd *cobra.Command, loaded *configs.Loaded, source runS
 	job := jobOf(loaded.Run)
 	job.Dir, job.Locked, job.Config, job.Room = source.dir, true, loaded.YAML(), room.lacks
 	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
-	if slices.Contains(slices.Concat(job.Data.Train, job.Data.Val.Files), "-") {
+	if slices.Contains(job.Data.Paths(), "-") {
 		hintTerminal(job.Stdin, cmd.ErrOrStderr())
 	}
 	return job

@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
+	"prenorm/data/baseline"
+	"prenorm/data/batch"
 	"prenorm/data/corpus"
 	"prenorm/data/dataset"
 	"prenorm/data/regular"
@@ -18,9 +19,9 @@ import (
 	"prenorm/train"
 )
 
-// validation opens the tokens of the run's own validation text. It reads no text: training left the tokens in a folder, and the checkpoint
+// validation opens the tokens of the run's own validation texts. It reads no text: training left the tokens in a folder, and the checkpoint
 // names them by their fingerprints, so that they are those whose loss training printed.
-func (t *trained) validation() (*evalText, error) {
+func (t *trained) validation() (texts []evalText, err error) {
 	var state train.State
 	if err := json.Unmarshal(t.state, &state); err != nil {
 		return nil, fmt.Errorf("checkpoint %s: state.json: %w", t.dir, err)
@@ -29,26 +30,69 @@ func (t *trained) validation() (*evalText, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(state.Sources) == 0 {
+		text, err := t.validationOf(folders, state.Data)
+		if err != nil {
+			return nil, err
+		}
+		return []evalText{*text}, nil
+	}
+	if have := len(t.run.Data.Sources); have != len(state.Sources) {
+		return nil, fmt.Errorf("checkpoint %s: its run file has %d sources and its state %d", t.dir, have, len(state.Sources))
+	}
+	for i, s := range state.Sources {
+		text, err := t.validationOf(folders, train.Fingerprints{Tokenizer: state.Data.Tokenizer, Train: s.Train, Val: s.Val})
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("source %s: %w", s.Name, err), closeTexts(texts))
+		}
+		text.name, text.weight = s.Name, t.run.Data.Sources[i].Weight
+		texts = append(texts, *text)
+	}
+	return texts, nil
+}
+
+// validationOf opens the tokens of one validation text.
+func (t *trained) validationOf(folders []string, want train.Fingerprints) (*evalText, error) {
 	var refused []error
 	for _, dir := range folders {
-		r, damaged := findShard(dir, state.Data)
+		r, damaged := findShard(dir, want)
 		if refused = append(refused, damaged...); r == nil {
 			continue
 		}
-		split, err := splitOf(dir, r, t.tokenizer, state.Data.Val)
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
+		text := &evalText{size: t.run.Train.Batch, weight: 1, close: []io.Closer{r}}
+		var err error
+		if text.split, err = splitOf(dir, r, t.tokenizer, want.Val); err == nil {
+			err = text.find(r, t)
 		}
-		return &evalText{r, split, t.run.Train.Batch, r.Close}, nil
+		if err != nil {
+			return nil, errors.Join(err, closeTexts([]evalText{*text}))
+		}
+		text.lines, _ = baseline.Kept(dir, want.Prints())
+		return text, nil
 	}
 	message := fmt.Errorf("the tokens of the run's validation text are not there")
 	for _, dir := range folders {
-		message = fmt.Errorf("%w\n  %s holds no val-*.tokens of this checkpoint (fingerprint %.8s)", message, dir, state.Data.Val)
+		message = fmt.Errorf("%w\n  %s holds no val-*.tokens of this checkpoint (fingerprint %.8s)", message, dir, want.Val)
 	}
 	for _, err := range refused {
 		message = fmt.Errorf("%w\n  %w", message, err)
 	}
 	return nil, fmt.Errorf("%w\nPut the run's whole folder in its place, or name a text: %s eval %s TEXT", message, programName(), shellWord(t.dir))
+}
+
+// find sets the tokens, and where documents begin where the run asks for that.
+func (e *evalText) find(r *shard.Reader, t *trained) error {
+	e.text = batch.Text{Tokens: r, Separated: t.tokenizer.Separator() >= 0}
+	if !t.run.Data.Starts() {
+		return nil
+	}
+	starts, err := shard.OpenStarts(r)
+	if err != nil {
+		return fmt.Errorf("where the documents of the validation text begin: %w: go on with the run to have the file made anew, or name a text", err)
+	}
+	e.text.Starts = starts
+	e.close = append(e.close, starts)
+	return nil
 }
 
 // tokenFolders are where the run's tokens may be: data.cache, and the folder of the run that the checkpoint lies in.
@@ -110,18 +154,15 @@ func splitOf(dir string, r *shard.Reader, t token.Tokenizer, fingerprint string)
 	return split, err
 }
 
-// recordedVal reads the summary of the validation text from a sources file of package dataset: JSON, then its SHA-256 on a line of its own.
+// recordedVal reads the summary of the validation text from a sources file of package dataset.
 func recordedVal(path string) (corpus.Summary, bool) {
 	content, err := regular.ReadFile(path)
 	if err != nil {
 		return corpus.Summary{}, false
 	}
-	text, sum, _ := bytes.Cut(content, []byte("\n"))
 	var record struct{ Val corpus.Summary }
-	if string(sum) != fmt.Sprintf("%x\n", sha256.Sum256(text)) || json.Unmarshal(text, &record) != nil {
-		return corpus.Summary{}, false
-	}
-	return record.Val, true
+	err = shard.Unseal(content, &record)
+	return record.Val, err == nil
 }
 
 // decoded counts documents and bytes of text. Decoding gives the text back byte by byte; only what kind char does not know, with unknown:

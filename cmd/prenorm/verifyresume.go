@@ -67,7 +67,7 @@ func (f *verifyResumeFlags) run(cmd *cobra.Command, file string) error {
 		return wrongUsage(cmd, "--steps %d: wants 1 to %d, half of the run's %d steps", f.steps, steps/2, steps)
 	case f.other < 0:
 		return wrongUsage(cmd, "--resume-workers %d: wants 0 or more", f.other)
-	case slices.Contains(slices.Concat(loaded.Run.Data.Train, loaded.Run.Data.Val.Files), "-"):
+	case slices.Contains(loaded.Run.Data.Paths(), "-"):
 		return wrongUsage(cmd, "the text comes from standard input, which can be read once: name files with --set data.train=PATH")
 	}
 	dir, err := f.folder()

@@ -7,31 +7,49 @@ import (
 
 // Evaluation reads a text once, in order, in windows that do not overlap: window i has the inputs i*T … i*T+T-1 and, as targets, the
 // tokens after them. The last window may be partial: its rest has inputs 0 and targets -1, as have the rows of the last batch that are
-// left over. Read whole, every token but the first is a target exactly once, so the mean loss is that of the text. An Evaluation is for
-// one goroutine at a time.
+// left over. Read whole, every token but the first is a target exactly once, so the mean loss is that of the text; see [Rule] for a text
+// without separators that is read by document. Where the rule packs documents whole, the rows of the packing are read in their order. An
+// Evaluation is for one goroutine at a time.
 type Evaluation struct {
-	src    Tokens
+	filler
+	packer *packer // nil for windows
 	b, t   int
 	total  int64 // windows of the text
 	chosen int64 // windows that are read
 	next   int64 // number of the next one among the chosen
-	window []int32
+}
+
+// Eval is [Rule.Eval] for the zero rule.
+func Eval(src Tokens, B, T, windows int) (*Evaluation, error) {
+	return Rule{}.Eval(Text{Tokens: src}, B, T, windows)
 }
 
 // Eval returns an evaluation in batches of B windows of T tokens. windows limits it to so many windows, evenly spread over the text; 0, or
 // more than there are, reads all. A text of less than two tokens, which has nothing to predict, is an error.
-func Eval(src Tokens, B, T, windows int) (*Evaluation, error) {
+func (r Rule) Eval(text Text, B, T, windows int) (*Evaluation, error) {
 	if err := checkShape(B, T); err != nil {
 		return nil, err
 	}
-	n := src.Len()
+	n := text.Len()
 	if n < 2 {
 		return nil, fmt.Errorf("the text to evaluate is too short (tokens: %d): at least 2 are needed to predict one from another; use a longer text", n)
 	}
 	if windows < 0 {
 		return nil, fmt.Errorf("train.eval.windows: %d is negative: use 0 for all windows", windows)
 	}
-	e := &Evaluation{src: src, b: B, t: T, total: (n-2)/int64(T) + 1, window: make([]int32, T+1)}
+	if err := r.check(text); err != nil {
+		return nil, err
+	}
+	e := &Evaluation{b: B, t: T, total: (n-2)/int64(T) + 1}
+	if r.Whole {
+		var err error
+		if e.packer, err = newPacker(r, text, T); err != nil {
+			return nil, err
+		}
+		e.filler, e.total = e.packer.filler, e.packer.rows()
+	} else {
+		e.filler = newFiller(r, text, T)
+	}
 	e.chosen = e.total
 	if windows > 0 {
 		e.chosen = min(e.total, int64(windows))
@@ -42,11 +60,11 @@ func Eval(src Tokens, B, T, windows int) (*Evaluation, error) {
 // Windows is the number of windows that are read.
 func (e *Evaluation) Windows() int64 { return e.chosen }
 
-// Targets is the number of targets that are read.
+// Targets is the number of targets that are read by the zero rule.
 func (e *Evaluation) Targets() int64 {
 	n := e.chosen * int64(e.t)
 	if e.chosen > 0 && e.place(e.chosen-1) == e.total-1 {
-		n -= e.total*int64(e.t) - (e.src.Len() - 1)
+		n -= e.total*int64(e.t) - (e.text.Len() - 1)
 	}
 	return n
 }
@@ -64,39 +82,46 @@ func (e *Evaluation) Next(dst *Batch) error {
 	if e.next >= e.chosen {
 		return io.EOF
 	}
-	dst.resize(e.b, e.t)
+	dst.resize(e.b, e.t, e.rule.Closed)
 	rows := min(int64(e.b), e.chosen-e.next)
-	for b := range rows {
-		at := int(b) * e.t
-		if err := e.row(dst.Inputs[at:at+e.t], dst.Targets[at:at+e.t], e.place(e.next+b)); err != nil {
+	for b := range e.b {
+		inputs, targets, docs := row(dst.Inputs, b, e.t), row(dst.Targets, b, e.t), row(dst.Docs, b, e.t)
+		if int64(b) >= rows {
+			pad(inputs, targets, docs, 0)
+		} else if err := e.row(inputs, targets, docs, e.place(e.next+int64(b))); err != nil {
 			return err
 		}
 	}
-	unused := int(rows) * e.t
-	pad(dst.Inputs[unused:], dst.Targets[unused:])
 	e.next += rows
 	return nil
 }
 
 // row reads window i.
-func (e *Evaluation) row(inputs, targets []int32, i int64) error {
-	start := i * int64(e.t)
-	n := int(min(int64(e.t), e.src.Len()-1-start)) // targets
-	if err := e.src.Read(e.window[:n+1], start); err != nil {
+func (e *Evaluation) row(inputs, targets, docs []int32, i int64) error {
+	var err error
+	if e.packer != nil {
+		err = e.packer.row(inputs, targets, docs, i)
+	} else {
+		err = e.part(inputs, targets, docs, i*int64(e.t))
+	}
+	if err != nil {
 		return fmt.Errorf("reading window %d of the text to evaluate: %w", i, err)
 	}
-	copy(inputs, e.window[:n])
-	copy(targets, e.window[1:n+1])
-	pad(inputs[n:], targets[n:])
 	return nil
 }
 
-// pad marks places that hold no token.
-func pad(inputs, targets []int32) {
-	clear(inputs)
-	for i := range targets {
-		targets[i] = -1
+// part reads a window that the text may end in.
+func (e *Evaluation) part(inputs, targets, docs []int32, start int64) error {
+	n := int(min(int64(e.t), e.text.Len()-1-start)) // targets
+	var there, beyond []int32
+	if docs != nil {
+		there, beyond = docs[:n], docs[n:]
 	}
+	if err := e.stream(inputs[:n], targets[:n], there, start); err != nil {
+		return err
+	}
+	pad(inputs[n:], targets[n:], beyond, -1)
+	return nil
 }
 
 // Reset starts over.

@@ -23,7 +23,7 @@ func FuzzSeek(f *testing.F) {
 			problemtest.Says(t, err, "too short")
 			return
 		}
-		if err := l.Seek(Cursor{epoch, window}); err != nil {
+		if err := l.Seek(Cursor{Epoch: epoch, Window: window}); err != nil {
 			problemtest.Says(t, err, "cannot continue at window")
 			return
 		}

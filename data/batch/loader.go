@@ -34,28 +34,46 @@ func (s IDs) Read(dst []int32, off int64) error {
 // across its end into the next epoch.
 //
 // The first token is 0 in epoch 0 and below T in later ones, drawn from the seed and the epoch's number: what is read again is read at other
-// places of the window. The tokens before it, and those after the last whole window, are left to other epochs. A Loader is for one
-// goroutine at a time.
+// places of the window. The tokens before it, and those after the last whole window, are left to other epochs.
+//
+// Where the rule packs documents whole, an epoch visits every row of the packing once instead, in such an order. A Loader is for one goroutine
+// at a time.
 type Loader struct {
-	src    Tokens
+	filler
+	packer *packer // nil for windows
 	b, t   int
 	seed   int64
 	cursor Cursor
-	epoch  epoch   // that of the cursor
-	window []int32 // [T+1]
+	epoch  epoch // that of the cursor
 }
 
-// NewLoader returns a loader of batches of B sequences of T tokens that starts at the beginning of epoch 0. A text of less than one
-// window is an error.
+// NewLoader is [Rule.Loader] for the zero rule.
 func NewLoader(src Tokens, B, T int, seed int64) (*Loader, error) {
+	return Rule{}.Loader(Text{Tokens: src}, B, T, seed)
+}
+
+// Loader returns a loader of batches of B sequences of T tokens that starts at the beginning of epoch 0. A text of less than one
+// window is an error.
+func (r Rule) Loader(text Text, B, T int, seed int64) (*Loader, error) {
 	if err := checkShape(B, T); err != nil {
 		return nil, err
 	}
-	n := src.Len()
-	if n < int64(T)+1 {
+	if n := text.Len(); n < int64(T)+1 {
 		return nil, fmt.Errorf("the training text is too short (tokens: %d): one block needs context+1 = %d; use a longer text or a smaller model.context", n, int64(T)+1)
 	}
-	l := &Loader{src: src, b: B, t: T, seed: seed, window: make([]int32, T+1)}
+	if err := r.check(text); err != nil {
+		return nil, err
+	}
+	l := &Loader{b: B, t: T, seed: seed}
+	if r.Whole {
+		var err error
+		if l.packer, err = newPacker(r, text, T); err != nil {
+			return nil, err
+		}
+		l.filler = l.packer.filler
+	} else {
+		l.filler = newFiller(r, text, T)
+	}
 	l.epoch = l.enter(0)
 	return l, nil
 }
@@ -69,8 +87,13 @@ type epoch struct {
 
 // enter works out an epoch.
 func (l *Loader) enter(number int64) epoch {
-	n, t := l.src.Len(), int64(l.t)
+	n, t := l.text.Len(), int64(l.t)
 	var e epoch
+	if l.packer != nil {
+		e.count = l.packer.rows()
+		e.order = newPermutation(e.count, l.seed, number)
+		return e
+	}
 	if number > 0 {
 		draw := mix(mix(uint64(l.seed)+golden) ^ mix(uint64(number)))
 		e.first = int64(draw % uint64(min(t, n-t)))
@@ -91,10 +114,18 @@ func checkShape(B, T int) error {
 // Windows is the number of windows of the epoch of the next batch: one less, at most, than that of epoch 0.
 func (l *Loader) Windows() int64 { return l.epoch.count }
 
+// Packing is what packing comes to, nil for windows.
+func (l *Loader) Packing() *Packing {
+	if l.packer == nil {
+		return nil
+	}
+	return &Packing{Rows: l.packer.rows(), Tokens: l.text.Len(), T: l.t}
+}
+
 // Next fills dst with the next batch and moves on. dst's slices are used again where they are large enough, so a reused batch costs no
 // allocation. After an error the loader stands where it stood.
 func (l *Loader) Next(dst *Batch) error {
-	dst.resize(l.b, l.t)
+	dst.resize(l.b, l.t, l.rule.Closed)
 	start, entered := l.cursor, l.epoch
 	for b := range l.b {
 		if err := l.row(dst, b); err != nil {
@@ -108,11 +139,16 @@ func (l *Loader) Next(dst *Batch) error {
 // row fills row b with the window at the cursor and moves the cursor on.
 func (l *Loader) row(dst *Batch, b int) error {
 	i := l.epoch.order.at(l.cursor.Window)
-	if err := l.src.Read(l.window, l.epoch.first+i*int64(l.t)); err != nil {
+	inputs, targets, docs := row(dst.Inputs, b, l.t), row(dst.Targets, b, l.t), row(dst.Docs, b, l.t)
+	var err error
+	if l.packer != nil {
+		err = l.packer.row(inputs, targets, docs, i)
+	} else {
+		err = l.stream(inputs, targets, docs, l.epoch.first+i*int64(l.t))
+	}
+	if err != nil {
 		return fmt.Errorf("reading window %d of the training tokens: %w", i, err)
 	}
-	copy(dst.Inputs[b*l.t:(b+1)*l.t], l.window)
-	copy(dst.Targets[b*l.t:(b+1)*l.t], l.window[1:])
 	if l.cursor.Window++; l.cursor.Window == l.epoch.count {
 		l.cursor = Cursor{Epoch: l.cursor.Epoch + 1}
 		l.epoch = l.enter(l.cursor.Epoch)
@@ -126,6 +162,9 @@ func (l *Loader) Cursor() Cursor { return l.cursor }
 // Seek continues at a place that [Loader.Cursor] returned, of this loader or of another one over the same tokens with the same seed and
 // context; then the same batches follow.
 func (l *Loader) Seek(c Cursor) error {
+	if c.Mixture != nil {
+		return fmt.Errorf("cannot continue at a place in a mixture of sources: the run has one text now")
+	}
 	e := l.epoch
 	if c.Epoch >= 0 {
 		e = l.enter(c.Epoch)
@@ -136,13 +175,4 @@ func (l *Loader) Seek(c Cursor) error {
 	}
 	l.cursor, l.epoch = c, e
 	return nil
-}
-
-// resize gives the batch its shape; its contents are undefined afterwards.
-func (d *Batch) resize(B, T int) {
-	n := B * T
-	if cap(d.Inputs) < n || cap(d.Targets) < n {
-		d.Inputs, d.Targets = make([]int32, n), make([]int32, n)
-	}
-	d.B, d.T, d.Inputs, d.Targets, d.Docs = B, T, d.Inputs[:n], d.Targets[:n], nil
 }

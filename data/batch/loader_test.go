@@ -83,7 +83,7 @@ func TestLoaderVisitsEveryWindowOnce(t *testing.T) {
 // epochStarts reads the rest of a loader's epoch, whose rows run on from batch to batch, and returns the first token of each window.
 func epochStarts(t *testing.T, l *Loader, T int) (starts []int) {
 	t.Helper()
-	one := newLoader(t, l.src, 1, T, l.seed)
+	one := newLoader(t, l.text.Tokens, 1, T, l.seed)
 	if err := one.Seek(l.Cursor()); err != nil {
 		t.Fatal(err)
 	}
@@ -166,18 +166,18 @@ func TestResumeAtEveryPlace(t *testing.T) {
 func TestSeekRefuses(t *testing.T) {
 	l := newLoader(t, count(100), 2, 7, 1)
 	next(t, l, 3)
-	for _, c := range []Cursor{{-1, 0}, {0, -1}, {0, 14}, {3, 1 << 40}} {
+	for _, c := range []Cursor{{Epoch: -1}, {Window: -1}, {Window: 14}, {Epoch: 3, Window: 1 << 40}} {
 		if err := l.Seek(c); err == nil || !strings.Contains(err.Error(), "an epoch has windows 0…1") {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if l.Cursor() != (Cursor{0, 6}) {
+	if l.Cursor() != (Cursor{Epoch: 0, Window: 6}) {
 		t.Errorf("a refused seek moved the loader to %+v", l.Cursor())
 	}
 	for range 4 {
 		next(t, l, 1)
 	}
-	if l.Cursor() != (Cursor{1, 0}) {
+	if l.Cursor() != (Cursor{Epoch: 1, Window: 0}) {
 		t.Errorf("after a whole epoch the cursor is %+v", l.Cursor())
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// Prefetcher prepares the batches of a [Loader] ahead of time in a goroutine of its own. It hands out the same batches in the same order.
-// Its methods are for one goroutine at a time. The loader belongs to it until [Prefetcher.Close].
+// Prefetcher prepares the batches of a [Feed] ahead of time in a goroutine of its own. It hands out the same batches in the same order.
+// Its methods are for one goroutine at a time. The feed belongs to it until [Prefetcher.Close].
 type Prefetcher struct {
-	loader *Loader
+	feed   Feed
 	depth  int
 	cursor Cursor        // after the last batch handed out
 	free   chan *slot    // to be filled
@@ -17,7 +17,7 @@ type Prefetcher struct {
 	worker sync.WaitGroup
 }
 
-// slot is a batch on its way, or the error in its place, and the loader's place after it.
+// slot is a batch on its way, or the error in its place, and the feed's place after it.
 type slot struct {
 	batch Batch
 	after Cursor
@@ -26,39 +26,39 @@ type slot struct {
 
 var errClosed = errors.New("the prefetcher is closed")
 
-// Prefetch starts to prepare up to depth batches (at least one) from the loader's place on.
-func Prefetch(l *Loader, depth int) *Prefetcher {
-	p := &Prefetcher{loader: l, depth: max(depth, 1)}
+// Prefetch starts to prepare up to depth batches (at least one) from the feed's place on.
+func Prefetch(f Feed, depth int) *Prefetcher {
+	p := &Prefetcher{feed: f, depth: max(depth, 1)}
 	p.start()
 	return p
 }
 
-// start begins at the loader's place with nothing prepared.
+// start begins at the feed's place with nothing prepared.
 func (p *Prefetcher) start() {
-	p.cursor = p.loader.Cursor()
+	p.cursor = p.feed.Cursor()
 	p.free, p.full, p.stop = make(chan *slot, p.depth), make(chan *slot, p.depth), make(chan struct{})
 	for range p.depth {
 		p.free <- new(slot)
 	}
 	free, full, stop := p.free, p.full, p.stop
-	p.worker.Go(func() { fill(p.loader, free, full, stop) })
+	p.worker.Go(func() { fill(p.feed, free, full, stop) })
 }
 
 // fill prepares batches until it is told to stop. full has room for every slot there is, so sending never waits.
-func fill(l *Loader, free <-chan *slot, full chan<- *slot, stop <-chan struct{}) {
+func fill(f Feed, free <-chan *slot, full chan<- *slot, stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
 			return
 		case s := <-free:
-			s.err = l.Next(&s.batch)
-			s.after = l.Cursor()
+			s.err = f.Next(&s.batch)
+			s.after = f.Cursor()
 			full <- s
 		}
 	}
 }
 
-// Next is [Loader.Next].
+// Next is [Feed.Next].
 func (p *Prefetcher) Next(dst *Batch) error {
 	if p.stop == nil {
 		return errClosed
@@ -68,9 +68,10 @@ func (p *Prefetcher) Next(dst *Batch) error {
 	if s.err != nil {
 		return s.err
 	}
-	dst.resize(s.batch.B, s.batch.T)
+	dst.resize(s.batch.B, s.batch.T, s.batch.Docs != nil)
 	copy(dst.Inputs, s.batch.Inputs)
 	copy(dst.Targets, s.batch.Targets)
+	copy(dst.Docs, s.batch.Docs)
 	p.cursor = s.after
 	return nil
 }
@@ -78,7 +79,7 @@ func (p *Prefetcher) Next(dst *Batch) error {
 // Cursor is the place after the last batch handed out, whatever is prepared beyond it.
 func (p *Prefetcher) Cursor() Cursor { return p.cursor }
 
-// Seek is [Loader.Seek]; what was prepared is dropped. After an error the prefetcher goes on where it stood.
+// Seek is [Feed.Seek]; what was prepared is dropped. After an error the prefetcher goes on where it stood.
 func (p *Prefetcher) Seek(c Cursor) error {
 	if p.stop == nil {
 		return errClosed
@@ -86,12 +87,12 @@ func (p *Prefetcher) Seek(c Cursor) error {
 	if err := p.Close(); err != nil {
 		return err
 	}
-	err := p.loader.Seek(c)
+	err := p.feed.Seek(c)
 	p.start()
 	return err
 }
 
-// Close ends the goroutine and leaves the loader at [Prefetcher.Cursor]. Closing twice does no harm.
+// Close ends the goroutine and leaves the feed at [Prefetcher.Cursor]. Closing twice does no harm.
 func (p *Prefetcher) Close() error {
 	if p.stop == nil {
 		return nil
@@ -99,5 +100,5 @@ func (p *Prefetcher) Close() error {
 	close(p.stop)
 	p.worker.Wait()
 	p.stop = nil
-	return p.loader.Seek(p.cursor)
+	return p.feed.Seek(p.cursor)
 }

@@ -35,7 +35,7 @@ func TestPrefetchSeekAndClose(t *testing.T) {
 	l := newLoader(t, src, 3, 7, 5)
 	p := Prefetch(l, 4)
 	first := next(t, p, 5)
-	if err := p.Seek(Cursor{0, 999}); err == nil {
+	if err := p.Seek(Cursor{Epoch: 0, Window: 999}); err == nil {
 		t.Error("a place outside the epoch was accepted")
 	}
 	after := next(t, p, 1) // goes on as if nothing had been asked

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"prenorm/data"
 )
@@ -42,6 +43,8 @@ type Corpus struct {
 	files    [2][]File // Val's are empty unless the validation text has files of its own
 	rule     rule      // how files[Train] is divided otherwise
 	auto     bool      // rule is hash unless that leaves a side empty
+	copies   string    // data.duplicates: keep, drop_exact or drop_near
+	dropped  *dropped  // nil until the copies are known
 	few      int       // documents that could not be divided by hash; 0 = the rule is as chosen
 	reading  reading
 	measures map[[2]int]*measures // by list and file
@@ -61,6 +64,7 @@ func Open(cfg data.Config, stdin io.Reader, dir string) (*Corpus, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.copies = cfg.Duplicates
 	if err := c.divide(&r, cfg.Val); err != nil {
 		c.Close()
 		return nil, err
@@ -107,11 +111,19 @@ func (c *Corpus) FallBack(documents int) {
 // Few is the number of documents that data.val.by: auto could not divide by hash, so that the text is divided at its end; 0 where it could.
 func (c *Corpus) Few() int { return c.few }
 
-// Note tells a person of a division other than the expected one, and is empty otherwise.
+// Note tells a person of documents that are left out, as far as that is known yet, and of a division other than the expected one.
 func (c *Corpus) Note() string {
-	if c.few == 0 {
-		return ""
+	var notes []string
+	if c.dropped != nil && c.dropped.count > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %d left out as copies of earlier ones (data.duplicates: %s)", counted(c.dropped.count, "document"), c.dropped.documents, c.copies))
 	}
+	if c.few > 0 {
+		notes = append(notes, c.endNote())
+	}
+	return strings.Join(notes, "\n")
+}
+
+func (c *Corpus) endNote() string {
 	return fmt.Sprintf("%s cannot be divided by hash at fraction %v: the validation text is the end of the text (data.val.by: end)", counted(c.few, "document"), c.rule.fraction)
 }
 
@@ -190,6 +202,9 @@ func only(side Side) (set [2]bool) {
 
 // all hands on the documents of the sides that are wanted, in the order of the files.
 func (c *Corpus) all(wanted [2]bool, emit func(Side, Document) error) error {
+	if err := c.findCopies(); err != nil {
+		return err
+	}
 	for list := range c.files {
 		for i := range c.files[list] {
 			if mayHold := c.mayHold(Side(list), i); !(wanted[Train] && mayHold[Train] || wanted[Val] && mayHold[Val]) {

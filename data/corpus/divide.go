@@ -192,6 +192,11 @@ func (c *Corpus) divided(list, i int, wanted [2]bool, emit func(Side, Document) 
 	return c.pass(list, i, func(d chunk) error {
 		if !d.continues {
 			document++
+		}
+		if c.dropped.has(list, i, document) {
+			return nil
+		}
+		if !d.continues {
 			offset, length = 0, int64(len(d.text))
 			if d.more {
 				if m, err = c.measured(list, i); err != nil {

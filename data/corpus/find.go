@@ -10,7 +10,7 @@ import (
 
 // Missing is a text that a setting names and that cannot be read.
 type Missing struct {
-	Key string // data.train or data.val.files
+	Key string // data.train, data.val.files or data.sources
 	Err error
 }
 
@@ -18,10 +18,7 @@ type Missing struct {
 // one that is not. Of lists with "-" in them it says nothing, as standard input can be looked at only by reading it.
 func Find(cfg data.Config) (size int64, missing []Missing) {
 	counted := map[string]bool{}
-	for _, list := range []struct {
-		key      string
-		patterns []string
-	}{{"data.train", cfg.Train}, {"data.val.files", cfg.Val.Files}} {
+	for _, list := range lists(cfg) {
 		if slices.Contains(list.patterns, "-") {
 			continue
 		}
@@ -30,7 +27,7 @@ func Find(cfg data.Config) (size int64, missing []Missing) {
 		for _, pattern := range list.patterns {
 			files, err := r.one(list.key, pattern)
 			if err != nil {
-				missing = append(missing, Missing{list.key, trimKey(list.key, err)})
+				missing = append(missing, list.missing(err))
 			}
 			for _, f := range files {
 				if !counted[f.id] {
@@ -43,10 +40,32 @@ func Find(cfg data.Config) (size int64, missing []Missing) {
 			continue
 		}
 		if _, err := r.resolve(list.key, list.patterns); err != nil { // all empty
-			missing = append(missing, Missing{list.key, trimKey(list.key, err)})
+			missing = append(missing, list.missing(err))
 		}
 	}
 	return size, missing
+}
+
+// list is the patterns of a setting.
+type list struct {
+	key, source string // source is "" where there is one text
+	patterns    []string
+}
+
+func lists(cfg data.Config) []list {
+	all := []list{{"data.train", "", cfg.Train}, {"data.val.files", "", cfg.Val.Files}}
+	for _, s := range cfg.Sources {
+		all = append(all, list{"data.sources", s.Name, s.Train}, list{"data.sources", s.Name, s.Val})
+	}
+	return all
+}
+
+func (l list) missing(err error) Missing {
+	err = trimKey(l.key, err)
+	if l.source != "" {
+		err = fmt.Errorf("%s: %w", l.source, err)
+	}
+	return Missing{l.key, err}
 }
 
 // trimmed is an error without the key at its beginning.

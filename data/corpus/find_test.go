@@ -38,6 +38,11 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s and %s: %d bytes, missing %q, want %d and %q", c.train, c.val, size, got, c.size, c.want)
 		}
 	}
+	several := data.Config{Sources: []data.Source{{Name: "one", Train: []string{"a.txt"}, Val: []string{"b.txt"}}, {Name: "two", Train: []string{"lost.txt"}, Val: []string{"gone.txt"}}}}
+	if size, missing := Find(several); size != 10 || len(missing) != 2 || missing[0].Key != "data.sources" || !errors.Is(missing[1].Err, ErrNoText) ||
+		!strings.HasPrefix(missing[0].Err.Error(), "two: lost.txt") || !strings.HasPrefix(missing[1].Err.Error(), "two: gone.txt") {
+		t.Errorf("%d bytes, missing %v", size, missing)
+	}
 	if _, missing := Find(data.Config{Train: []string{"gone.txt"}}); len(missing) != 1 || !errors.Is(missing[0].Err, ErrNoText) {
 		t.Errorf("missing: %v", missing)
 	}

@@ -1,16 +1,13 @@
 package dataset
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"prenorm/data"
@@ -87,7 +84,14 @@ func (b *builder) recordPath() string {
 	if len(paths[corpus.Val]) > 0 {
 		rule = data.Val{} // not used
 	}
-	return filepath.Join(b.dir, "sources-"+key(append([]any{"sources", paths, rule, b.cfg.Invalid}, b.unusual()...)...)+".json")
+	if b.imported != nil {
+		return filepath.Join(b.dir, "sources-"+key("tokens", paths, rule, b.imported.print)+".json")
+	}
+	parts := append([]any{"sources", paths, rule, b.cfg.Invalid}, b.unusual()...)
+	if c := b.cfg.Duplicates; c != data.Default().Duplicates {
+		parts = append(parts, c)
+	}
+	return filepath.Join(b.dir, "sources-"+key(parts...)+".json")
 }
 
 // unusual is what else the texts depend on, where it is not as it was when plain text was all that could be read; so records of that time
@@ -119,7 +123,7 @@ func (b *builder) recall() bool {
 	}
 	var r record
 	if err == nil {
-		err = unseal(content, &r)
+		err = shard.Unseal(content, &r)
 	}
 	if err != nil {
 		b.opt.Log(fmt.Sprintf("%s cannot be used, the text is read again: %v", path, err))
@@ -143,7 +147,12 @@ func (b *builder) recall() bool {
 func (b *builder) scan() error {
 	r := record{Taken: time.Now().UTC(), Files: b.stamps()}
 	var err error
-	if r.Train, r.Val, err = b.text.Scan(b.progress("reading text")); err != nil {
+	if b.imported != nil {
+		r.Train, r.Val, err = b.imported.scan(b)
+	} else {
+		r.Train, r.Val, err = b.text.Scan(b.progress("reading text"))
+	}
+	if err != nil {
 		return err
 	}
 	r.Few = b.text.Few()
@@ -161,97 +170,19 @@ func (b *builder) progress(stage string) func(done, total int64) {
 	return func(done, total int64) { b.opt.Progress(stage, done, total) }
 }
 
-// seal is a record in JSON, then its SHA-256 on a line of its own.
+// seal is a record as its file has it.
 func seal(r record) []byte {
 	text, err := json.Marshal(r)
 	if err != nil { // a record has nothing that JSON cannot express
 		panic(err)
 	}
-	return fmt.Appendf(text, "\n%x\n", sha256.Sum256(text))
-}
-
-func unseal(content []byte, r *record) error {
-	text, sum, _ := bytes.Cut(content, []byte("\n"))
-	if string(sum) != fmt.Sprintf("%x\n", sha256.Sum256(text)) {
-		return errors.New("its checksum does not match its content")
-	}
-	return json.Unmarshal(text, r)
+	return shard.Seal(text)
 }
 
 // fingerprint identifies a tokenizer by its file.
 func fingerprint(t token.Tokenizer) ([32]byte, error) {
 	file, err := t.Marshal()
 	return sha256.Sum256(file), err
-}
-
-// tokenizer returns the fixed tokenizer, that of a file, that of an earlier run, or a new one, in this order.
-func (b *builder) tokenizer() (token.Tokenizer, error) {
-	settings := b.cfg.Tokenizer
-	if b.opt.Tokenizer != nil {
-		return b.opt.Tokenizer, nil
-	}
-	if settings.File != "" {
-		return token.New(settings, nil, nil)
-	}
-	prefix := filepath.Join(b.dir, "tokenizer-"+key("tokenizer", settings, b.sums[corpus.Train].Fingerprint)+"-")
-	t := b.savedTokenizer(prefix)
-	if t == nil {
-		var err error
-		if t, err = b.newTokenizer(settings, prefix); err != nil {
-			return nil, err
-		}
-	}
-	if asked := settings.KnownVocab(); t.Vocab() < asked {
-		b.opt.Log(fmt.Sprintf("the text yields %d of the %d token ids asked for (data.tokenizer.vocab)", t.Vocab(), asked))
-	}
-	return t, nil
-}
-
-// savedTokenizer returns the tokenizer of an earlier run, or nil.
-func (b *builder) savedTokenizer(prefix string) token.Tokenizer {
-	entries, err := os.ReadDir(b.dir)
-	if err != nil {
-		return nil
-	}
-	for _, entry := range entries {
-		path := filepath.Join(b.dir, entry.Name())
-		rest, mine := strings.CutPrefix(path, prefix)
-		name, whole := strings.CutSuffix(rest, ".json")
-		if !mine || !whole {
-			continue
-		}
-		file, err := regular.ReadFile(path)
-		if sum := sha256.Sum256(file); err == nil && hex.EncodeToString(sum[:]) != name {
-			err = errors.New("its content does not match the fingerprint in its name")
-		}
-		if err == nil {
-			t, broken := token.Unmarshal(file)
-			if broken == nil {
-				return t
-			}
-			err = broken
-		}
-		b.opt.Log(fmt.Sprintf("%s cannot be used, the tokenizer is made again: %v", path, err))
-	}
-	return nil
-}
-
-// newTokenizer trains a tokenizer on the training text and keeps it.
-func (b *builder) newTokenizer(settings token.Config, prefix string) (token.Tokenizer, error) {
-	texts := Texts(b.documents(corpus.Train), settings.Kind)
-	report := b.progress("training tokenizer")
-	t, err := token.New(settings, texts, func(done, total int64) error {
-		report(done, total)
-		return b.opt.Stop()
-	})
-	if err != nil {
-		return nil, err
-	}
-	file, err := t.Marshal()
-	if err != nil {
-		return nil, err
-	}
-	return t, shard.WriteFile(fmt.Sprintf("%s%x.json", prefix, sha256.Sum256(file)), file)
 }
 
 // shard returns the ids of one side, of an earlier run where there are such.
@@ -276,7 +207,12 @@ func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*s
 	if !errors.Is(err, fs.ErrNotExist) {
 		b.opt.Log(fmt.Sprintf("%s cannot be used, the text is encoded again: %v", path, err))
 	}
-	if err := b.writeShard(path, meta, side, t); err != nil {
+	if b.imported != nil {
+		err = b.importShard(path, meta, side)
+	} else {
+		err = b.writeShard(path, meta, side, t)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return shard.OpenUnless(path, b.opt.Stop)

@@ -2,7 +2,6 @@
 package dataset
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +27,9 @@ type Options struct {
 // Dataset is tokens ready to train on.
 type Dataset struct {
 	Tokenizer  token.Tokenizer
-	Train, Val *shard.Reader
-	Stats      Stats
+	Train, Val *shard.Reader // of the first source, which is the only one unless the configuration has several
+	Sources    []Source      // at least one
+	Stats      Stats         // of all sources
 }
 
 // Stats describes a dataset. Equal fingerprints mean equal tokens.
@@ -54,22 +54,23 @@ func (s Split) BytesPerToken() float64 { return float64(s.Bytes) / float64(max(s
 const minVal = 2
 
 // Open reads the texts that cfg names, trains the tokenizer on the training text alone unless there is one, and encodes both texts. What
-// an earlier run left in the folder is used again where texts and settings are the same. The caller closes the dataset.
+// an earlier run left in the folder is used again where texts and settings are the same. Of several sources each has shards of its own; the
+// tokenizer is trained on the training texts of all. The caller closes the dataset.
 func Open(cfg data.Config, opt Options) (*Dataset, error) {
-	b, err := newBuilder(cfg, opt)
+	all, err := newBuilders(cfg, opt)
 	if err != nil {
 		return nil, err
 	}
-	defer b.text.Close()
-	d, err := b.build()
-	if err != nil && b.recalled && b.opt.Stop() == nil {
+	defer all.close()
+	d, err := all.build()
+	if err != nil && all.stop() == nil {
 		// Perhaps a file has changed although its size and time have not: read all and try again if so.
-		before := b.sums
-		if err := b.scan(); err != nil {
-			return nil, err
+		changed, failed := all.rescan()
+		if failed != nil {
+			return nil, failed
 		}
-		if b.sums != before {
-			return b.build()
+		if changed {
+			return all.build()
 		}
 	}
 	return d, err
@@ -94,10 +95,12 @@ var sides = [...]corpus.Side{corpus.Train, corpus.Val}
 
 // builder holds what Open knows on its way.
 type builder struct {
-	cfg      data.Config
+	cfg      data.Config // of one source
+	name     string      // of the source, "" for the only one
 	opt      Options
 	dir      string
 	text     *corpus.Corpus
+	imported *imported         // nil where text is read
 	sums     [2]corpus.Summary // by side
 	recalled bool              // sums are of an earlier run, no text was read yet
 }
@@ -111,7 +114,6 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 	if opt.Progress == nil {
 		b.opt.Progress = func(string, int64, int64) {}
 	}
-	b.opt.Stop = lasting(opt.Stop)
 	if opt.Log == nil {
 		b.opt.Log = func(string) {}
 	}
@@ -120,6 +122,9 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 		return nil, err
 	}
 	b.text.Stop = b.opt.Stop
+	if b.imported, err = b.tokenFiles(); err != nil || b.imported != nil {
+		return b, errors.Join(err, b.makeFolder())
+	}
 	if err := b.summarise(); err != nil {
 		b.text.Close()
 		return nil, err
@@ -127,12 +132,20 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 	return b, nil
 }
 
-// summarise makes the folder and finds the summaries of the texts.
-func (b *builder) summarise() error {
+// makeFolder makes the folder of shards.
+func (b *builder) makeFolder() error {
 	if err := os.MkdirAll(b.dir, 0o777); err != nil {
 		return fmt.Errorf("the folder of token shards cannot be made: %w: choose another place for it, with --out or data.cache", err)
 	}
 	shard.Sweep(b.dir)
+	return nil
+}
+
+// summarise makes the folder and finds the summaries of the texts.
+func (b *builder) summarise() error {
+	if err := b.makeFolder(); err != nil {
+		return err
+	}
 	if !b.recall() {
 		if err := b.scan(); err != nil {
 			return err
@@ -144,46 +157,11 @@ func (b *builder) summarise() error {
 	return nil
 }
 
-// build makes the dataset from known summaries.
-func (b *builder) build() (*Dataset, error) {
-	d := &Dataset{}
-	var err error
-	if d.Tokenizer, err = b.tokenizer(); err != nil {
-		return nil, err
-	}
-	print, err := fingerprint(d.Tokenizer)
-	if err != nil {
-		return nil, err
-	}
-	d.Stats.Tokenizer = hex.EncodeToString(print[:])
-	for _, side := range sides {
-		r, err := b.shard(side, d.Tokenizer, print)
-		if err != nil {
-			return nil, errors.Join(err, d.Close())
-		}
-		sum := b.sums[side]
-		split := Split{Documents: sum.Documents, Bytes: sum.Bytes, Tokens: r.Len(), Source: hex.EncodeToString(sum.Fingerprint[:])}
-		if side == corpus.Train {
-			d.Train, d.Stats.Train = r, split
-		} else {
-			d.Val, d.Stats.Val = r, split
-		}
-	}
-	if n := d.Val.Len(); n < minVal {
-		err := fmt.Errorf("the validation text is too short (tokens: %d, bytes: %d), at least %d tokens are needed to predict one from another: use a longer text, a larger data.val.fraction, or validation files (data.val.files)",
-			n, d.Stats.Val.Bytes, minVal)
-		return nil, errors.Join(err, d.Close())
-	}
-	return d, nil
-}
-
 // Close releases the shards.
 func (d *Dataset) Close() error {
 	var errs []error
-	for _, r := range []*shard.Reader{d.Train, d.Val} {
-		if r != nil {
-			errs = append(errs, r.Close())
-		}
+	for i := range d.Sources {
+		errs = append(errs, d.Sources[i].close())
 	}
 	return errors.Join(errs...)
 }

@@ -18,6 +18,7 @@ import (
 type encoder struct {
 	tokenizer token.Tokenizer
 	emit      func([]int32) error    // gets the ids of all documents, in order, with the tokenizer's separator, if it has one, between documents
+	begin     func() error           // told before the ids of a document, its separator included; may be nil
 	progress  func(done int64)       // told of bytes done
 	verify    bool                   // the ids must decode to the text
 	mark      func(p position) error // told now and then of a place up to which all ids were emitted; may be nil
@@ -138,7 +139,12 @@ func (b *bundle) encode(t token.Tokenizer, verify bool) {
 // emit hands on the ids of the pieces, then the error, if any.
 func (b *bundle) emit(e *encoder) error {
 	start := 0
-	for _, end := range b.ends {
+	for i, end := range b.ends {
+		if e.begin != nil && b.pieces[i].first {
+			if err := e.begin(); err != nil {
+				return err
+			}
+		}
 		if err := e.emit(b.ids[start:end]); err != nil {
 			return err
 		}
@@ -175,6 +181,7 @@ func (p *piece) explainLost(back []byte, lost int, err error) error {
 // Text is encoded text in memory.
 type Text struct {
 	IDs       batch.IDs
+	Starts    batch.Places // where the documents begin
 	Documents int
 	Bytes     int64 // of text; bits per byte follow from it, see [Split.BytesPerToken]
 }
@@ -199,11 +206,16 @@ func EncodeFiles(t token.Tokenizer, patterns []string, cfg data.Config, stdin io
 			}
 		}
 	}
-	err = encode(t, documents, false, func(ids []int32) error {
+	e := encoder{tokenizer: t, progress: func(int64) {}}
+	e.begin = func() error {
+		text.Starts = append(text.Starts, text.IDs.Len())
+		return nil
+	}
+	e.emit = func(ids []int32) error {
 		text.IDs = append(text.IDs, ids...)
 		return nil
-	}, func(int64) {})
-	if err != nil {
+	}
+	if err := e.run(documents); err != nil {
 		return nil, err
 	}
 	return text, nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prenorm/configs/problem/problemtest"
+	"prenorm/data/shard"
 )
 
 // FuzzSources puts any bytes, as they are and with a right checksum, in the place of what an earlier run remembered of the texts. The data set is
@@ -17,7 +18,7 @@ func FuzzSources(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var r record
 		problemtest.Bounded(t, len(data), 100, func() {
-			if err := unseal(data, &r); err == nil && len(data) < 65 {
+			if err := shard.Unseal(data, &r); err == nil && len(data) < 65 {
 				t.Errorf("%q has a checksum", data)
 			}
 		})
@@ -37,7 +38,7 @@ func TestForgedSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	var forged record
-	if err := unseal(content, &forged); err != nil {
+	if err := shard.Unseal(content, &forged); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*record){

@@ -96,6 +96,19 @@ func Texts(documents corpus.Documents, kind string) token.Texts {
 	}
 }
 
+// Join is texts one after the other.
+func Join(all []token.Texts) token.Texts {
+	return func(yield func([]byte, error) bool) {
+		for _, texts := range all {
+			for text, err := range texts {
+				if !yield(text, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
 // noPlace is the error of a text that cannot be cut.
 func noPlace(d corpus.Document, offset int64) error {
 	return fmt.Errorf("%s: from byte %d on there is no place to cut in %d MiB, the most that is held in memory: text is cut where a space or a line break follows another character; put some in, leave the file out, or use tokenizer kind %s",

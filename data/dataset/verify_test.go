@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"prenorm/data"
 	"prenorm/data/token"
 )
 
@@ -37,6 +38,23 @@ func TestVerify(t *testing.T) {
 		if proofs, _ := filepath.Glob("run/*" + proof); len(proofs) != 2 {
 			t.Errorf("%s: proofs %v", kind, proofs)
 		}
+	}
+}
+
+// TestVerifySources proves the text of every source, and has nothing to prove of ids that come without a text.
+func TestVerifySources(t *testing.T) {
+	r := newRun(t)
+	write(t, "a.bin", uint16s(1, 2, 3, 4, 5, 6))
+	r.cfg.Tokenizer.Kind, r.cfg.Train, r.cfg.Val.Files, r.cfg.Val.By = "gpt2", nil, nil, "end"
+	r.cfg.Sources = []data.Source{{Name: "text", Train: []string{"text"}, Val: []string{"val.txt"}, Weight: 1}, {Name: "ids", Train: []string{"a.bin"}, Weight: 1}}
+	r.cfg.Val.Fraction = 0.5
+	plain := r.open(t)
+	r.cfg.Verify = true
+	if got := r.open(t); got != plain || r.did() != "verifying training text, verifying validation text" {
+		t.Errorf("verifying did %q", r.did())
+	}
+	if got := r.open(t); got != plain || r.did() != "" {
+		t.Errorf("a second time it did %q", r.did())
 	}
 }
 

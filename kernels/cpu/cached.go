@@ -21,10 +21,11 @@ func cachePosition(kernel string, position []int32, context int) (int, error) {
 }
 
 func bindCacheWrite(b *Backend, c kernels.CacheWrite, a kernels.Args) kernels.Launch {
-	cache, old, fresh, position := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].I32()
+	cache, fresh, position := cacheAt(a.Out[0]), a.In[1].F32(), a.In[2].I32()
 	name, w := c.Kernel(), a.In[0].Dim(1)
-	inPlace := len(cache) == 0 || &cache[0] == &old[0]
-	keep := spans(len(cache), nsElem/4., func(lo, hi int) { copy(cache[lo:hi], old[lo:hi]) })
+	bytes, old := a.Out[0].Host[:a.Out[0].Bytes()], a.In[0].Host
+	inPlace := len(bytes) == 0 || &bytes[0] == &old[0]
+	keep := spans(len(bytes), nsElem/16., func(lo, hi int) { copy(bytes[lo:hi], old[lo:hi]) })
 	return func() error {
 		p, err := cachePosition(name, position, c.Context)
 		if err != nil {
@@ -35,7 +36,7 @@ func bindCacheWrite(b *Backend, c kernels.CacheWrite, a kernels.Args) kernels.La
 		}
 		n := min(c.T, c.Context-p) * w
 		for s := range a.In[0].Dim(0) / c.Context {
-			copy(cache[(s*c.Context+p)*w:][:n], fresh[s*c.T*w:])
+			cache.set(b.tier, (s*c.Context+p)*w, fresh[s*c.T*w:][:n])
 		}
 		return nil
 	}
@@ -50,7 +51,9 @@ const cachedBlock = 48
 type cachedPlan struct {
 	lanes
 	dots         bool      // few new rows: scores are dot products with the keys where they lie
+	halves       bool      // keys and values are bfloat16 and read where they lie
 	keys, values []float32 // per lane: packed keys, packed values where they are not read in place
+	widened      []float32 // per lane, of bfloat16: some rows of keys with halves, else all keys and then all values of a head
 	scores       []float32 // [lane, cachedBlock, pitch(Context)]
 }
 
@@ -60,13 +63,20 @@ func planCached(c kernels.CachedAttention, a kernels.Args, s *scratch) (p cached
 	if p.dots {
 		keys = 0
 	}
-	p.lanes = planLanes(a.In[0].Dim(0)/c.T*c.Heads, keys+values+scores)
+	narrow, widened := a.In[1].DType == kernels.BF16, 0
+	if p.halves = narrow && p.dots && s.tier.readsHalves(c.HeadDim); p.halves {
+		values, widened = 0, fetchRows*(c.HeadDim+widePad)
+	} else if narrow {
+		widened = 2 * c.Context * c.HeadDim
+	}
+	p.lanes = planLanes(a.In[0].Dim(0)/c.T*c.Heads, keys+values+widened+scores)
+	p.widened = s.f32(p.count * widened)
 	p.keys, p.values, p.scores = s.f32(p.count*keys), s.f32(p.count*values), s.f32(p.count*scores)
 	return p, nil
 }
 
 func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedPlan) kernels.Launch {
-	y, q, k, v, position := a.Out[0].F32(), a.In[0].F32(), a.In[1].F32(), a.In[2].F32(), a.In[3].I32()
+	y, q, k, v, position := a.Out[0].F32(), a.In[0].F32(), cacheAt(a.In[1]), cacheAt(a.In[2]), a.In[3].I32()
 	name, at := c.Kernel(), 0 // at is the position of this launch
 	g := geometryOf(b.tier, c.Heads, c.KVHeads, c.HeadDim, c.Scale, c.Softcap, c.Window)
 	heads := p.loop(nsFLOP*4*float64(c.T*c.Context*c.HeadDim), func(lane, item int) {
@@ -74,14 +84,21 @@ func bindCached(b *Backend, c kernels.CachedAttention, a kernels.Args, p cachedP
 		kv := s*c.Context*g.kvWidth + g.kvHead(h)*c.HeadDim
 		rows := s*c.T*g.width + h*c.HeadDim
 		seen := min(at+c.T, c.Context)
-		f := cachedHead{geometry: g, dots: p.dots, context: c.Context, keys: k[kv:], scores: p.part(p.scores, lane)}
-		if !p.dots {
-			f.turned = f.turnedFactor(p.part(p.keys, lane), f.keys, g.kvWidth, seen, c.HeadDim)
+		f := cachedHead{geometry: g, dots: p.dots, context: c.Context, ld: g.kvWidth, scores: p.part(p.scores, lane)}
+		switch {
+		case p.halves:
+			f.halfKeys, f.halfValues, f.widened = k.narrow[kv:], v.narrow[kv:], p.part(p.widened, lane)
+		case k.narrow != nil:
+			from, wide := f.first(at)&^(spanStart-1), p.part(p.widened, lane)
+			f.ld = c.HeadDim
+			f.keys = f.widenedHead(wide[:len(wide)/2], k.narrow[kv:], g.kvWidth, g.dim, from, seen)
+			f.values = f.widenedHead(wide[len(wide)/2:], v.narrow[kv:], g.kvWidth, g.dim, from, seen)
+		default:
+			f.keys, f.values = k.wide[kv:], v.wide[kv:]
 		}
-		if b.tier.readsB(c.HeadDim) {
-			f.inPlace = v[kv:]
+		if !p.halves {
+			f.factors(p.part(p.keys, lane), p.part(p.values, lane), seen)
 		}
-		f.values = f.headFactor(p.part(p.values, lane), v[kv:], g.kvWidth, seen, c.HeadDim)
 		for t := 0; t < c.T; t += cachedBlock {
 			f.rows(y[rows+t*g.width:], q[rows+t*g.width:], at+t, min(cachedBlock, c.T-t))
 		}
@@ -103,19 +120,29 @@ const fetchRows = 32
 // fetch has rows from … to-1 of keys or values fetched.
 func (f *cachedHead) fetch(x []float32, from, to int) {
 	if from < to {
-		f.tier.fetch(&x[from*f.kvWidth], f.kvWidth, f.dim, to-from)
+		f.tier.fetch(&x[from*f.ld], f.ld, f.dim, to-from)
 	}
 }
 
 // cachedHead is the work of one head of one sequence.
 type cachedHead struct {
 	geometry
-	dots           bool
-	context        int
-	keys           []float32
-	inPlace        []float32 // values, where they are read where they lie
-	turned, values factor
-	scores         []float32
+	dots                 bool
+	context              int
+	ld                   int       // from one row of keys or values to the next
+	keys, values         []float32 // where they are read as float32
+	turned, multiplied   factor    // keys, values
+	halfKeys, halfValues []uint16  // where they are read as bfloat16, kvWidth apart
+	widened              []float32
+	scores               []float32
+}
+
+// factors makes the factors of products with the first rows of keys and values.
+func (f *cachedHead) factors(keys, values []float32, seen int) {
+	if !f.dots {
+		f.turned = f.turnedFactor(keys, f.keys, f.ld, seen, f.dim)
+	}
+	f.multiplied = f.headFactor(values, f.values, f.ld, seen, f.dim)
 }
 
 // rows is n rows from position at on. y and q start at the first.
@@ -130,22 +157,34 @@ func (f *cachedHead) rows(y, q []float32, at, n int) {
 		return
 	}
 	from := lo &^ (spanStart - 1) // where scores start
-	if f.dots {
-		f.fetch(f.keys, from, min(from+2*fetchRows, hi))
-		for j := from; j < hi; j += fetchRows {
-			f.fetch(f.keys, j+2*fetchRows, min(j+3*fetchRows, hi))
-			if len(f.inPlace) > 0 {
-				f.fetch(f.inPlace, j, min(j+fetchRows, hi))
-			}
-			for r := range n {
-				f.tier.dots(&f.scores[r*ld+j-from], &q[r*f.width], &f.keys[j*f.kvWidth], f.kvWidth, f.dim, min(fetchRows, hi-j), 0)
-			}
-		}
-	} else {
+	switch {
+	case f.halfKeys != nil:
+		f.halfScores(q, n, ld, from, hi)
+	case f.dots:
+		f.wideScores(q, n, ld, from, hi)
+	default:
 		f.product(n, hi-from, f.dim, f.rowsA(q, f.width), f.turned.past(from), f.scores, ld, false)
 	}
 	for r := range n {
 		f.softmax(f.scores[r*ld:][:hi-from], at+r, from, nil)
 	}
-	f.product(n, f.dim, hi-lo, f.rowsA(f.scores[lo-from:], ld), f.values.after(lo), y, f.width, false)
+	if f.halfValues != nil {
+		f.halfSums(y, n, ld, from, lo, hi)
+		return
+	}
+	f.product(n, f.dim, hi-lo, f.rowsA(f.scores[lo-from:], ld), f.multiplied.after(lo), y, f.width, false)
+}
+
+// wideScores are the raw products of n rows of q with keys from … hi-1.
+func (f *cachedHead) wideScores(q []float32, n, ld, from, hi int) {
+	f.fetch(f.keys, from, min(from+2*fetchRows, hi))
+	for j := from; j < hi; j += fetchRows {
+		f.fetch(f.keys, j+2*fetchRows, min(j+3*fetchRows, hi))
+		if f.readsB(f.dim) {
+			f.fetch(f.values, j, min(j+fetchRows, hi))
+		}
+		for r := range n {
+			f.tier.dots(&f.scores[r*ld+j-from], &q[r*f.width], &f.keys[j*f.ld], f.ld, f.dim, min(fetchRows, hi-j), 0)
+		}
+	}
 }

@@ -12,7 +12,7 @@
 // One file holds one family of calls; its init function enters a plan and a binder for each call into a table. The plan reads shapes and
 // says what workspace is wanted, the binder takes that workspace and prepares the loops, and a launch only runs them: it allocates nothing.
 //
-// The backend computes in float32 only, and knows bfloat16 to convert it; the ref backend serves float64.
+// The backend computes in float32 only, and knows bfloat16 to convert it and to read keys and values; the ref backend serves float64.
 package cpu
 
 import (

@@ -12,7 +12,7 @@ func TestConformance(t *testing.T) {
 	for i, level := range tiers() {
 		t.Run(level.name, func(t *testing.T) {
 			open := func(n int) (kernels.Backend, error) { return newBackend(n, level), nil }
-			var o kerneltest.Options
+			o := kerneltest.Options{Narrow: narrowCall}
 			if i == 0 { // on the others, TestLargeProblems looks at workers
 				o.Workers = open
 			}
@@ -23,9 +23,18 @@ func TestConformance(t *testing.T) {
 				b := newBackend(0, level)
 				b.farBytes = 0
 				return b, nil
-			}, kerneltest.Options{})
+			}, kerneltest.Options{Narrow: narrowCall})
 		})
 	}
+}
+
+// narrowCall says which calls the backend takes bfloat16 views of.
+func narrowCall(c kernels.Call) bool {
+	switch c.(type) {
+	case kernels.Convert, kernels.Fill, kernels.CacheWrite, kernels.CachedAttention:
+		return true
+	}
+	return false
 }
 
 func TestOpenChoosesTheTier(t *testing.T) {

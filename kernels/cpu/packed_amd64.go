@@ -21,6 +21,17 @@ func dotsBytes512(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds 
 //go:noescape
 func expand512(y *float32, w *byte, scales *uint16, runs int)
 
+// widenRows512 is y = x for rows of n elements of x, which is bfloat16, ldx apart, and of y, ldy apart; n is a multiple of 16, and neither it nor rows is 0.
+//
+//go:noescape
+func widenRows512(y *float32, ldy int, x *uint16, ldx int, n int, rows int)
+
+// weigh512 is y = the sum of s[p] x[p], or y += with add, for rows x[p] of n elements in bfloat16, ldx apart: for each element one chain of
+// multiply-adds from 0, as in a tile of a product. n is a multiple of 16, and neither it nor rows is 0.
+//
+//go:noescape
+func weigh512(y *float32, s *float32, x *uint16, ldx int, n int, rows int, add int)
+
 // dotsHalves256 is y[j] = x · w[j] for n stored rows w of k elements, ldw bytes apart, with scales lds apart; k is a multiple of 32 and not 0. Lanes are
 // those of dots256.
 //
@@ -37,3 +48,14 @@ func dotsBytes256(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds 
 //
 //go:noescape
 func expand256(y *float32, w *byte, scales *uint16, runs int)
+
+// widenRows256 is y = x for rows of n elements of x, which is bfloat16, ldx apart, and of y, ldy apart; n is a multiple of 16, and neither it nor rows is 0.
+//
+//go:noescape
+func widenRows256(y *float32, ldy int, x *uint16, ldx int, n int, rows int)
+
+// weigh256 is y = the sum of s[p] x[p], or y += with add, for rows x[p] of n elements in bfloat16, ldx apart: for each element one chain of
+// multiply-adds from 0, as in a tile of a product. n is a multiple of 16, and neither it nor rows is 0.
+//
+//go:noescape
+func weigh256(y *float32, s *float32, x *uint16, ldx int, n int, rows int, add int)

@@ -208,6 +208,199 @@ loop:
 	VZEROUPPER
 	RET
 
+// func widenRows512(y *float32, ldy int, x *uint16, ldx int, n int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·widenRows512(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x+16(FP), DX
+	MOVQ ldx+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	SHLQ $0x01, BX
+
+row:
+	XORQ R8, R8
+
+step:
+	VPMOVZXWD (DX)(R8*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, (AX)(R8*4)
+	ADDQ      $0x10, R8
+	CMPQ      R8, SI
+	JL        step
+	ADDQ      BX, DX
+	ADDQ      CX, AX
+	DECQ      DI
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func weigh512(y *float32, s *float32, x *uint16, ldx int, n int, rows int, add int)
+// Requires: AVX, AVX512F
+TEXT ·weigh512(SB), NOSPLIT, $0-56
+	MOVQ y+0(FP), AX
+	MOVQ s+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ ldx+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ add+48(FP), R8
+	SHLQ $0x01, BX
+
+columns4:
+	CMPQ   SI, $0x40
+	JL     columns3
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	MOVQ   DI, R11
+
+row4:
+	VBROADCASTSS (R10), Z4
+	VPMOVZXWD    (R9), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VPMOVZXWD    32(R9), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VPMOVZXWD    64(R9), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VPMOVZXWD    96(R9), Z5
+	VPSLLD       $0x10, Z5, Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          row4
+	TESTQ        R8, R8
+	JZ           put4
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	VADDPS       128(AX), Z2, Z2
+	VADDPS       192(AX), Z3, Z3
+
+put4:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x40, SI
+	JMP     columns4
+
+columns3:
+	CMPQ   SI, $0x30
+	JL     columns2
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	MOVQ   DI, R11
+
+row3:
+	VBROADCASTSS (R10), Z0
+	VPMOVZXWD    (R9), Z1
+	VPSLLD       $0x10, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z6
+	VPMOVZXWD    32(R9), Z1
+	VPSLLD       $0x10, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z7
+	VPMOVZXWD    64(R9), Z1
+	VPSLLD       $0x10, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z8
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          row3
+	TESTQ        R8, R8
+	JZ           put3
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	VADDPS       128(AX), Z8, Z8
+
+put3:
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, 128(AX)
+	ADDQ    $0x000000c0, AX
+	ADDQ    $0x00000060, DX
+	SUBQ    $0x30, SI
+	JMP     columns3
+
+columns2:
+	CMPQ   SI, $0x20
+	JL     columns1
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	MOVQ   DI, R11
+
+row2:
+	VBROADCASTSS (R10), Z0
+	VPMOVZXWD    (R9), Z1
+	VPSLLD       $0x10, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z9
+	VPMOVZXWD    32(R9), Z1
+	VPSLLD       $0x10, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z10
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          row2
+	TESTQ        R8, R8
+	JZ           put2
+	VADDPS       (AX), Z9, Z9
+	VADDPS       64(AX), Z10, Z10
+
+put2:
+	VMOVUPS Z9, (AX)
+	VMOVUPS Z10, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x20, SI
+	JMP     columns2
+
+columns1:
+	CMPQ   SI, $0x10
+	JL     columns0
+	VPXORD Z11, Z11, Z11
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	MOVQ   DI, R11
+
+row1:
+	VBROADCASTSS (R10), Z0
+	VPMOVZXWD    (R9), Z1
+	VPSLLD       $0x10, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z11
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          row1
+	TESTQ        R8, R8
+	JZ           put1
+	VADDPS       (AX), Z11, Z11
+
+put1:
+	VMOVUPS Z11, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x10, SI
+	JMP     columns1
+
+columns0:
+	VZEROUPPER
+	RET
+
 // func dotsHalves256(y *float32, x *float32, w *byte, ldw int, scales *uint16, lds int, k int, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·dotsHalves256(SB), NOSPLIT, $0-64
@@ -453,5 +646,261 @@ loop:
 	ADDQ         $0x02, DX
 	DECQ         BX
 	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func widenRows256(y *float32, ldy int, x *uint16, ldx int, n int, rows int)
+// Requires: AVX, AVX2
+TEXT ·widenRows256(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x+16(FP), DX
+	MOVQ ldx+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	SHLQ $0x01, BX
+
+row:
+	XORQ R8, R8
+
+step:
+	VPMOVZXWD (DX)(R8*2), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, (AX)(R8*4)
+	VPMOVZXWD 16(DX)(R8*2), Y0
+	VPSLLD    $0x10, Y0, Y0
+	VMOVUPS   Y0, 32(AX)(R8*4)
+	ADDQ      $0x10, R8
+	CMPQ      R8, SI
+	JL        step
+	ADDQ      BX, DX
+	ADDQ      CX, AX
+	DECQ      DI
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func weigh256(y *float32, s *float32, x *uint16, ldx int, n int, rows int, add int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·weigh256(SB), NOSPLIT, $0-56
+	MOVQ y+0(FP), AX
+	MOVQ s+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ ldx+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ add+48(FP), R8
+	SHLQ $0x01, BX
+
+columns4:
+	CMPQ   SI, $0x40
+	JL     columns3
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	MOVQ   DI, R11
+
+row4:
+	VBROADCASTSS (R10), Y8
+	VPMOVZXWD    (R9), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VPMOVZXWD    16(R9), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VPMOVZXWD    32(R9), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VPMOVZXWD    48(R9), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VPMOVZXWD    64(R9), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VPMOVZXWD    80(R9), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VPMOVZXWD    96(R9), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VPMOVZXWD    112(R9), Y9
+	VPSLLD       $0x10, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y7
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          row4
+	TESTQ        R8, R8
+	JZ           put4
+	VADDPS       (AX), Y0, Y0
+	VADDPS       32(AX), Y1, Y1
+	VADDPS       64(AX), Y2, Y2
+	VADDPS       96(AX), Y3, Y3
+	VADDPS       128(AX), Y4, Y4
+	VADDPS       160(AX), Y5, Y5
+	VADDPS       192(AX), Y6, Y6
+	VADDPS       224(AX), Y7, Y7
+
+put4:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x40, SI
+	JMP     columns4
+
+columns3:
+	CMPQ   SI, $0x30
+	JL     columns2
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	MOVQ   DI, R11
+
+row3:
+	VBROADCASTSS (R10), Y6
+	VPMOVZXWD    (R9), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VPMOVZXWD    16(R9), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VPMOVZXWD    32(R9), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VPMOVZXWD    48(R9), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VPMOVZXWD    64(R9), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VPMOVZXWD    80(R9), Y7
+	VPSLLD       $0x10, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y5
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          row3
+	TESTQ        R8, R8
+	JZ           put3
+	VADDPS       (AX), Y0, Y0
+	VADDPS       32(AX), Y1, Y1
+	VADDPS       64(AX), Y2, Y2
+	VADDPS       96(AX), Y3, Y3
+	VADDPS       128(AX), Y4, Y4
+	VADDPS       160(AX), Y5, Y5
+
+put3:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	ADDQ    $0x000000c0, AX
+	ADDQ    $0x00000060, DX
+	SUBQ    $0x30, SI
+	JMP     columns3
+
+columns2:
+	CMPQ   SI, $0x20
+	JL     columns1
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	MOVQ   DI, R11
+
+row2:
+	VBROADCASTSS (R10), Y4
+	VPMOVZXWD    (R9), Y5
+	VPSLLD       $0x10, Y5, Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VPMOVZXWD    16(R9), Y5
+	VPSLLD       $0x10, Y5, Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VPMOVZXWD    32(R9), Y5
+	VPSLLD       $0x10, Y5, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VPMOVZXWD    48(R9), Y5
+	VPSLLD       $0x10, Y5, Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          row2
+	TESTQ        R8, R8
+	JZ           put2
+	VADDPS       (AX), Y0, Y0
+	VADDPS       32(AX), Y1, Y1
+	VADDPS       64(AX), Y2, Y2
+	VADDPS       96(AX), Y3, Y3
+
+put2:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x20, SI
+	JMP     columns2
+
+columns1:
+	CMPQ   SI, $0x10
+	JL     columns0
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	MOVQ   DI, R11
+
+row1:
+	VBROADCASTSS (R10), Y2
+	VPMOVZXWD    (R9), Y3
+	VPSLLD       $0x10, Y3, Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VPMOVZXWD    16(R9), Y3
+	VPSLLD       $0x10, Y3, Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         $0x04, R10
+	ADDQ         BX, R9
+	DECQ         R11
+	JNZ          row1
+	TESTQ        R8, R8
+	JZ           put1
+	VADDPS       (AX), Y0, Y0
+	VADDPS       32(AX), Y1, Y1
+
+put1:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x10, SI
+	JMP     columns1
+
+columns0:
 	VZEROUPPER
 	RET

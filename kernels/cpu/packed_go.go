@@ -69,3 +69,12 @@ func expandGo(y *float32, w *byte, scales *uint16, runs int) {
 func widenRowGo(y []float32, w *byte) {
 	widenHalvesGo(y, unsafe.Slice((*uint32)(unsafe.Pointer(w)), len(y)/2))
 }
+
+// convertStep is the number of elements of which those functions that change types take a multiple.
+const convertStep = 16
+
+func widenRowsGo(y []float32, ldy int, x []uint16, ldx, n, rows int) {
+	for i := range rows {
+		widenGo(y[i*ldy:][:n], x[i*ldx:][:n])
+	}
+}

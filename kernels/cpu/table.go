@@ -37,7 +37,7 @@ func enter[C kernels.Call, P any](plan func(c C, a kernels.Args, s *scratch) (P,
 }
 
 // narrows are the calls that take bf16 views where [kernels.TypesOf] allows them.
-var narrows = map[string]bool{kernels.Convert{}.Kernel(): true}
+var narrows = map[string]bool{kernels.Convert{}.Kernel(): true, kernels.CacheWrite{}.Kernel(): true, kernels.CachedAttention{}.Kernel(): true}
 
 // none is the plan of a call that wants no workspace.
 type none struct{}

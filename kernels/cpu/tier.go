@@ -25,7 +25,9 @@ type tier struct {
 	packed             [2]packedFunc                     // by [kernels.Packing]
 	widenHalves        func(y []float32, w *byte)        // of a packed row; lengths are multiples of [kernels.PackRun]
 	expand             expandFunc
-	multiplyAdds       func(n int) // n times the rows*cols multiply-adds of one step of a tile, at the speed that the tier has at most; n >= 1
+	widenStrided       func(y []float32, ldy int, x []uint16, ldx, n, rows int) // y = x, which is bfloat16, for rows of n elements; neither is 0
+	weigh              func(y, s *float32, x *uint16, ldx, n, rows, add int)    // y = or += the sum of s[p] times row p of x, which is bfloat16; n is a multiple of 16, nil = there is none
+	multiplyAdds       func(n int)                                              // n times the rows*cols multiply-adds of one step of a tile, at the speed that the tier has at most; n >= 1
 }
 
 // tileFunc is C[r,n] = A[r,k] B[k,n] for at least one k and n: one chain of k multiply-adds for each element, from 0. To it are added from[r,n],
@@ -44,7 +46,7 @@ type dotsFunc func(y, x, w *float32, ldw, k, n, add int)
 
 // portable is the tier in plain Go.
 var portable = &tier{name: "go", rows: 4, cols: 4, inRows: goTiles(true), inColumns: goTiles(false), masked: true,
-	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo, fetch: func(*float32, int, int, int) {}, packed: [2]packedFunc{dotsHalvesGo, dotsBytesGo}, widenHalves: widenRowGo, expand: expandGo, multiplyAdds: multiplyAddsGo, vectors: portableVectors}
+	packTurn: packTurnGo, packCopy: packCopyGo, dots: dotsGo, fetch: func(*float32, int, int, int) {}, packed: [2]packedFunc{dotsHalvesGo, dotsBytesGo}, widenHalves: widenRowGo, expand: expandGo, widenStrided: widenRowsGo, multiplyAdds: multiplyAddsGo, vectors: portableVectors}
 
 // tiers lists what this machine can run, the best first.
 func tiers() []*tier { return append(vectorTiers(), portable) }

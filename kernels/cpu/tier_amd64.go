@@ -10,9 +10,9 @@ import (
 
 var (
 	avx512 = &tier{name: "avx512", rows: 12, cols: 32, inRows: rows512, inColumns: columns512, masked: true,
-		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots512, packed: [2]packedFunc{dotsHalves512, dotsBytes512}, widenHalves: widenRow(widen512), expand: expand512, multiplyAdds: multiplyAdds512, vectors: vectors512, far: &vectorsFar512, fence: fence, fetch: fetch}
+		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots512, packed: [2]packedFunc{dotsHalves512, dotsBytes512}, widenHalves: widenRow(widen512), expand: expand512, widenStrided: widenRowsVector(widenRows512), weigh: weigh512, multiplyAdds: multiplyAdds512, vectors: vectors512, far: &vectorsFar512, fence: fence, fetch: fetch}
 	avx2 = &tier{name: "avx2", rows: 6, cols: 16, inRows: rows256, inColumns: columns256,
-		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots256, packed: [2]packedFunc{dotsHalves256, dotsBytes256}, widenHalves: widenRow(widen256), expand: expand256, multiplyAdds: multiplyAdds256, vectors: vectors256, far: &vectorsFar256, fence: fence, fetch: fetch}
+		packTurn: packTurnVector, packCopy: packCopyVector, dots: dots256, packed: [2]packedFunc{dotsHalves256, dotsBytes256}, widenHalves: widenRow(widen256), expand: expand256, widenStrided: widenRowsVector(widenRows256), weigh: weigh256, multiplyAdds: multiplyAdds256, vectors: vectors256, far: &vectorsFar256, fence: fence, fetch: fetch}
 )
 
 var (
@@ -35,9 +35,6 @@ func vectorTiers() []*tier {
 	return append(all, avx2)
 }
 
-// convertStep is the number of elements of which those functions that change types take a multiple.
-const convertStep = 16
-
 func narrowVector(steps func(y []uint16, x []float32)) func(y []uint16, x []float32) {
 	return func(y []uint16, x []float32) {
 		n := len(y) &^ (convertStep - 1)
@@ -51,6 +48,18 @@ func widenVector(steps func(y []float32, x []uint16)) func(y []float32, x []uint
 		n := len(y) &^ (convertStep - 1)
 		steps(y[:n], x)
 		widenGo(y[n:], x[n:])
+	}
+}
+
+func widenRowsVector(steps func(y *float32, ldy int, x *uint16, ldx, n, rows int)) func(y []float32, ldy int, x []uint16, ldx, n, rows int) {
+	return func(y []float32, ldy int, x []uint16, ldx, n, rows int) {
+		whole := n &^ (convertStep - 1)
+		if whole > 0 {
+			steps(&y[0], ldy, &x[0], ldx, whole, rows)
+		}
+		if whole < n {
+			widenRowsGo(y[whole:], ldy, x[whole:], ldx, n-whole, rows)
+		}
 	}
 }
 

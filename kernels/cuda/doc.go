@@ -1,5 +1,5 @@
 // Package cuda is the backend for NVIDIA GPUs: every call of package kernels in float32, and with bfloat16 views where [kernels.TypesOf] allows
-// them, through gorgonia.org/cu, in programs that are built with the tag gpu. Matrix products and attention of bfloat16 views, and products of
+// them, but for caches of keys and values, which are float32, through gorgonia.org/cu, in programs that are built with the tag gpu. Matrix products and attention of bfloat16 views, and products of
 // float32 views in the precision tf32, run on tensor cores with sums in float32. Without the tag the package is empty and registers nothing, so that any program may import it.
 //
 // A program built with the tag starts on every machine: its CUDA symbols are jumps through a table that is filled from libcuda.so.1 when the

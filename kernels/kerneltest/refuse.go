@@ -104,6 +104,27 @@ func (h *harness) narrowed(c testCase, args kernels.Args) error {
 	return nil
 }
 
+// refuseNarrow wants Workspace to refuse every choice of BF16 views, with an error that names the call and the types that are taken.
+func refuseNarrow(be kernels.Backend, name string) (errs []error) {
+	for _, c := range families[name].cases(newGenerator(name, kernels.F32)) {
+		for _, way := range patterns(c.call, len(c.in), outputs(c)) {
+			a := kernels.Args{}
+			for i, x := range c.in {
+				a.In = append(a.In, x.view(of(way.in, i, kernels.F32)))
+			}
+			wide := kernels.Widened(a)
+			a.Out, _, _ = c.call.Infer(wide.In)
+			for i := range a.Out {
+				a.Out[i].DType = of(way.out, i, kernels.F32)
+			}
+			if _, err := be.Workspace(c.call, a); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "computes in f32 only") {
+				return append(errs, fmt.Errorf("%s %+v: %v <- %v gives the error %v", c.name, c.call, a.Out, a.In, err))
+			}
+		}
+	}
+	return nil
+}
+
 // unknown is a call that no backend has.
 type unknown struct{}
 

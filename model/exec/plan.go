@@ -38,7 +38,8 @@ type Spec struct {
 	// Without names passes that are left out, see [Passes].
 	Without []string
 	// Packing has products by the transpose of the caller's matrices read these packed, where the backend can; nil = as they are. The packed
-	// views are external memory by the names of [PackedNames]. Products are not added in place then.
+	// views are external memory by the names of [PackedNames], and caches of keys and values are bfloat16, where the backend can, see
+	// [Plan.CacheType]. Products are not added in place then.
 	Packing *kernels.Packing
 }
 
@@ -140,6 +141,7 @@ func (p *Plan) compile() error {
 		return err
 	}
 	p.pack()
+	p.narrowCaches()
 	p.chooseTypes()
 	if err := p.share(); err != nil {
 		return err

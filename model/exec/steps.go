@@ -59,7 +59,7 @@ func moved(c kernels.Call, a kernels.Args) int64 {
 		rows := min(a.In[1].Len(), table.Dim(0))
 		return int64(a.Out[0].Bytes() + a.In[0].Bytes() + a.In[1].Bytes() + rows*table.Dim(1)*table.DType.Size())
 	case kernels.CacheWrite:
-		return int64(2 * a.In[1].Bytes())
+		return int64(a.In[1].Bytes() + a.In[1].Len()*a.Out[0].DType.Size())
 	}
 	n := 0
 	for _, v := range slices.Concat(a.Out, a.Aux, a.In, a.Saved) {

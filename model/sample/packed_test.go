@@ -24,9 +24,10 @@ func packable() map[string]model.Config {
 	return all
 }
 
-// TestPackedEqualsForward: prefill and decoding with packed matrices are the forward with the float32 ones, which are rounded to what was packed.
+// TestPackedEqualsForward: prefill and decoding with packed matrices are the forward with the float32 ones, which are rounded to what was packed, where
+// the cache is float32. What a narrower one does, TestNarrowCaches says.
 func TestPackedEqualsForward(t *testing.T) {
-	for _, be := range []kernels.Backend{ref.New(), onCPU(t)} {
+	for _, be := range []kernels.Backend{wideCaches{ref.New(), false}, wideCaches{onCPU(t), false}} {
 		for _, packing := range model.Packings[1:] {
 			for name, c := range packable() {
 				t.Run(be.Name()+"/"+packing+"/"+name, func(t *testing.T) {

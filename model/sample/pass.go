@@ -81,9 +81,13 @@ func (p *pass) free() error {
 	return p.program.Free()
 }
 
-// newCache allocates the keys and values of b sequences, by name. Rows of each lie together.
+// newCache allocates the keys and values of b sequences, by name, in the type that programs on w want. Rows of each lie together.
 func newCache(w *model.Weights, b int) (*exec.Slab, error) {
 	net, err := model.Build(w.Config, model.Options{Mode: model.Cached, B: b, T: 1})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := net.PlanFor(w)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +96,7 @@ func newCache(w *model.Weights, b int) (*exec.Slab, error) {
 	for _, s := range net.Graph.States() {
 		names, shapes = append(names, s.Name), append(shapes, s.Node.Shape())
 	}
-	cache, err := exec.NewSlab(w.Backend(), kernels.F32, names, shapes)
+	cache, err := exec.NewSlab(w.Backend(), plan.CacheType(), names, shapes)
 	if err != nil {
 		return nil, fmt.Errorf("cache of keys and values: %w", err)
 	}

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"math"
 	"testing"
 
@@ -69,35 +68,6 @@ func course(n int, v float64) []float64 {
 	}
 	return x
 }
-
-// TestEntropies holds both entropies against small texts by hand.
-func TestEntropies(t *testing.T) {
-	for _, c := range []struct {
-		ids             batch.IDs
-		unigram, bigram float64
-	}{
-		{batch.IDs{0, 1, 0, 1, 0, 1, 0, 1}, math.Ln2, 0},
-		// Half of the tokens are 0, a quarter 1 and a quarter 2. Of seven pairs four begin with 0, which is followed by 0 twice and by 1 twice.
-		{batch.IDs{0, 0, 1, 2, 0, 0, 1, 2}, 0.5*math.Ln2 + 2*0.25*math.Log(4), 4. / 7 * math.Ln2},
-		// Three of four are 3; of three pairs, two begin with 3 and go to 3 and to 1.
-		{batch.IDs{3, 3, 1, 3}, -0.75*math.Log(0.75) + 0.25*math.Log(4), 2. / 3 * math.Ln2},
-		{batch.IDs{2, 2, 2}, 0, 0},
-	} {
-		unigram, bigram, err := entropies(c.ids, 5)
-		if err != nil || math.Abs(unigram-c.unigram) > 1e-12 || math.Abs(bigram-c.bigram) > 1e-12 {
-			t.Errorf("%v: unigram %g, want %g, bigram %g, want %g, %v", c.ids, unigram, c.unigram, bigram, c.bigram, err)
-		}
-	}
-	if _, _, err := entropies(broken{}, 5); err == nil {
-		t.Error("a text that cannot be read has entropies")
-	}
-}
-
-// broken is a text that cannot be read.
-type broken struct{ batch.IDs }
-
-func (broken) Len() int64                { return 8 }
-func (broken) Read([]int32, int64) error { return errors.New("broken") }
 
 // TestPlanted puts predictors in place of models on the text of the scorecard, batch by batch: one that has learned how often each letter comes and
 // nothing else is found to sit at the unigram entropy; one that looks at the letter before is not; nor is one that has still to learn the frequencies.

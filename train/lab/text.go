@@ -1,11 +1,12 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"prenorm/data"
+	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 )
@@ -31,14 +32,19 @@ func Opticks() data.Config {
 
 // OpenText opens the texts of a configuration; shards are kept in the folder cache.
 func OpenText(c data.Config, cache string) (*Text, error) {
+	if len(c.Sources) > 0 || c.Starts() {
+		return nil, fmt.Errorf("the laboratory trains on windows over one text: leave out data.sources, data.packing and data.cross_documents")
+	}
 	d, err := dataset.Open(c, dataset.Options{Dir: cache})
 	if err != nil {
 		return nil, err
 	}
 	t := &Text{Name: fmt.Sprintf("%s, %s tokens", strings.Join(c.Train, ", "), d.Tokenizer.Kind()), Train: d.Train, Val: d.Val, Vocab: d.Tokenizer.Vocab(),
 		Print: d.Stats.Tokenizer[:16] + d.Stats.Train.Source[:16] + d.Stats.Val.Source[:16], close: d.Close}
-	t.Unigram, t.Bigram, err = entropies(d.Train, t.Vocab)
-	return t, err
+	if t.Unigram, t.Bigram, err = baseline.InSample(d.Train, t.Vocab); err != nil {
+		return nil, errors.Join(fmt.Errorf("entropy of the training text: %w", err), d.Close())
+	}
+	return t, nil
 }
 
 // Close releases the shards.
@@ -47,33 +53,4 @@ func (t *Text) Close() error {
 		return nil
 	}
 	return t.close()
-}
-
-// mostEntropyTokens is how many training tokens the entropies are counted over.
-const mostEntropyTokens = 1 << 24
-
-// entropies counts tokens and pairs of neighbours.
-func entropies(tokens batch.Tokens, vocab int) (unigram, bigram float64, err error) {
-	ids := make([]int32, min(tokens.Len(), mostEntropyTokens))
-	if err := tokens.Read(ids, 0); err != nil {
-		return 0, 0, fmt.Errorf("entropy of the training text: %w", err)
-	}
-	single, before, pairs := make([]float64, vocab), make([]float64, vocab), map[[2]int32]float64{}
-	for i, id := range ids {
-		single[id]++
-		if i > 0 {
-			before[ids[i-1]]++
-			pairs[[2]int32{ids[i-1], id}]++
-		}
-	}
-	n := float64(len(ids))
-	for _, count := range single {
-		if count > 0 {
-			unigram -= count / n * math.Log(count/n)
-		}
-	}
-	for pair, count := range pairs {
-		bigram -= count / (n - 1) * math.Log(count/before[pair[0]])
-	}
-	return unigram, bigram, nil
 }

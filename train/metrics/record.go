@@ -18,7 +18,7 @@ const (
 	KindNote   = "note"
 )
 
-// Record is a line of the file: [Train], [Eval], [Sample], [Inspect], [Guard] or [Note].
+// Record is a line of the file: [Train], [Eval], [Sample], [Inspect], [Guard], [Lines] or [Note].
 type Record interface {
 	kind() string
 	step() int64
@@ -44,6 +44,17 @@ type Eval struct {
 	Perplexity  Float `json:"perplexity"`
 	BitsPerByte Float `json:"bits_per_byte"`
 	Tokens      int64 `json:"tokens"` // tokens read
+	// Sources are those of a run with several; then Loss and BitsPerByte are the means of theirs by their weights.
+	Sources []EvalSource `json:"sources,omitempty"`
+}
+
+// EvalSource is the validation on one of several texts.
+type EvalSource struct {
+	Name        string `json:"name"`
+	Weight      Float  `json:"weight"`
+	Loss        Float  `json:"loss"` // nats a token
+	BitsPerByte Float  `json:"bits_per_byte"`
+	Tokens      int64  `json:"tokens"` // tokens read
 }
 
 // Sample is text sampled after an update.
@@ -138,6 +149,8 @@ func decode(line []byte) (Record, error) {
 		return decodeAs[Sample](line)
 	case KindInspect:
 		return decodeAs[Inspect](line)
+	case KindLines:
+		return decodeAs[Lines](line)
 	case KindGuard:
 		return decodeAs[Guard](line)
 	case KindNote:

@@ -48,10 +48,11 @@ func vectors(a *assembler) {
 	a.fence()
 }
 
-// packedFunctions writes what reads stored weights.
+// packedFunctions writes what reads stored weights, and keys and values.
 func packedFunctions(a *assembler) {
 	for _, l := range levels {
 		a.packed(l)
+		a.halves(l)
 	}
 }
 

@@ -133,12 +133,10 @@ func (d *dotsWriter) scale(m operand.Mem) reg.VecVirtual {
 
 // weights widens a vector of stored weights.
 func (d *dotsWriter) weights(s storage, m operand.Mem, factor reg.VecVirtual) reg.VecVirtual {
-	v := d.vector(d.assembler)
 	if !s.scaled {
-		d.VPMOVZXWD(m, v)
-		d.VPSLLD(operand.Imm(16), v, v)
-		return v
+		return d.half(d.level, m)
 	}
+	v := d.vector(d.assembler)
 	d.VPMOVSXBD(m, v)
 	d.VCVTDQ2PS(v, v)
 	d.VMULPS(factor, v, v)

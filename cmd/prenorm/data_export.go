@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"prenorm/data/dataset"
+	"prenorm/data/shard"
+	"prenorm/train"
+	"prenorm/train/metrics"
+)
+
+type dataExportFlags struct {
+	runFlags
+	format string
+	out    string
+}
+
+func newDataExport() *cobra.Command {
+	f := &dataExportFlags{}
+	cmd := &cobra.Command{
+		Use:   "export RUN.yaml --out FOLDER",
+		Short: "write a run's tokens as nanoGPT's train.bin and val.bin, or as shards of llm.c",
+		Long: `Prepare the text of a run file and write its tokens in the form of another program, with the tokenizer beside them: train.bin and val.bin, of
+several sources NAME-train.bin and NAME-val.bin. Both formats have 2 bytes an id, so the vocabulary has at most 65536 ids; llm.c's has a
+header. prenorm reads both: data.train: train.bin, with the tokenizer in data.tokenizer.file.`,
+		Example: `  prenorm data export quickstart --out tokens
+  prenorm data export run.yaml --format llm.c --out tokens --set data.tokenizer.kind=gpt2`,
+		Args:              arguments(1, 1, "one run file or preset"),
+		ValidArgsFunction: completeRunFile,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.setFlag(cmd)
+	cmd.Flags().StringVar(&f.format, "format", shard.NanoGPT, "`nanogpt|llm.c`")
+	cmd.Flags().StringVar(&f.out, "out", "", "the `folder` for the files; made if it is missing")
+	must(cmd.MarkFlagDirname("out"))
+	must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(shard.ForeignFormats, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
+	if !slices.Contains(shard.ForeignFormats, f.format) {
+		return wrongUsage(cmd, "--format %q: wants %s or %s", f.format, shard.NanoGPT, shard.LLMC)
+	}
+	if f.out == "" {
+		return wrongUsage(cmd, "--out is missing: name the folder for the files")
+	}
+	l, err := f.load(cmd, file)
+	if err != nil {
+		return err
+	}
+	if err := l.NeedsData(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
+		return err
+	}
+	cache, err := os.MkdirTemp(f.out, "cache-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(cache)) }()
+	stages := metrics.NewStages(cmd.ErrOrStderr())
+	defer stages.Close()
+	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: cmd.InOrStdin(), Log: stages.Line, Stop: cmd.Context().Err,
+		Progress: func(stage string, done, total int64) {
+			stages.Show(stage, done, total, stage != "training tokenizer" || total == 0)
+		}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return f.write(cmd, d)
+}
+
+// write writes the files of all sources and the tokenizer.
+func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset) error {
+	for _, s := range d.Sources {
+		prefix := ""
+		if s.Name != "" {
+			prefix = s.Name + "-"
+		}
+		for i, r := range []*shard.Reader{s.Train, s.Val} {
+			path := filepath.Join(f.out, prefix+[]string{"train.bin", "val.bin"}[i])
+			if err := shard.WriteForeign(path, f.format, r); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s tokens\n", path, grouped(r.Len()))
+		}
+	}
+	tokenizer, err := d.Tokenizer.Marshal()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(f.out, train.TokenizerFile)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %d ids\n", path, d.Tokenizer.Kind(), d.Tokenizer.Vocab())
+	return shard.WriteFile(path, tokenizer)
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prenorm/configs"
+	"prenorm/data/dataset"
+	"prenorm/data/survey"
+	"prenorm/data/token"
+	"prenorm/train/metrics"
+)
+
+type dataReportFlags struct {
+	runFlags
+	out, tokenizer string
+	asJSON         bool
+}
+
+func newDataReport() *cobra.Command {
+	f := &dataReportFlags{}
+	cmd := &cobra.Command{
+		Use:   "report RUN.yaml | report FILE...",
+		Short: "what is in a text: sizes, scripts, copies, overlap, and what little knowledge reaches",
+		Long: `Survey the text of a run file or preset, or of files, globs and folders: documents, bytes and tokens, lengths, scripts, documents that are copies
+of others or nearly so, validation text that occurs in the training text, the lines of reference that losses are told by, and what gzip and zstd
+make of the text. Files are divided, and named, as a run would.
+
+The tokens of a run's text are kept where training looks for them (data.cache, or runs/NAME/data), so that the run starts at once; those of files
+are not kept. Copies are left out of training by data.duplicates. docs/data-report.md says how every figure is made, and what memory it takes.`,
+		Example: `  prenorm data report run.yaml
+  prenorm data report quickstart --set data.train=corpus/ --out report   # report/report.html, with plots
+  prenorm data report 'texts/*.jsonl.gz' --tokenizer gpt2 --json`,
+		Args:              arguments(1, -1, "a run file or preset, or files of text"),
+		ValidArgsFunction: completeRunFile,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.setFlag(cmd)
+	cmd.Flags().StringVar(&f.tokenizer, "tokenizer", "", "a `kind|file` in place of data.tokenizer (default for files: byte)")
+	cmd.Flags().StringVar(&f.out, "out", "", "write report.html, its plots and tables to this `folder`")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
+	must(cmd.MarkFlagDirname("out"))
+	must(cmd.RegisterFlagCompletionFunc("tokenizer", cobra.FixedCompletions(token.Kinds(), cobra.ShellCompDirectiveDefault)))
+	return cmd
+}
+
+// source reads the run file, or puts the files into the default one. kept says whether the tokens are a run's.
+func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs.Run, kept bool, err error) {
+	extension := strings.ToLower(filepath.Ext(args[0]))
+	if len(args) == 1 && (extension == ".yaml" || extension == ".yml" || slices.Contains(configs.Presets(), args[0])) {
+		loaded, err := f.load(cmd, args[0])
+		if err != nil {
+			return run, false, err
+		}
+		if err := loaded.NeedsData(); err != nil {
+			return run, false, err
+		}
+		run, kept = loaded.Run, true
+	} else {
+		loaded, err := configs.Parse("the command line", []byte("data: {tokenizer: {kind: byte}}"), f.sets)
+		if err != nil {
+			return run, false, err
+		}
+		run = loaded.Run
+		run.Data.Train = args
+	}
+	switch {
+	case f.tokenizer == "":
+	case slices.Contains(token.Kinds(), f.tokenizer):
+		run.Data.Tokenizer.Kind, run.Data.Tokenizer.File = f.tokenizer, ""
+	default:
+		run.Data.Tokenizer.File = f.tokenizer
+	}
+	return run, kept, nil
+}
+
+func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
+	run, kept, err := f.source(cmd, args)
+	if err != nil {
+		return err
+	}
+	if len(run.Data.Sources) > 0 {
+		return wrongUsage(cmd, "the run has several sources, and a report is of one text: name the files of a source (%s data report FILE...)", programName())
+	}
+	temporary, err := os.MkdirTemp("", "prenorm-report-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+	dir := temporary
+	if kept {
+		dir = filepath.Join("runs", run.Name, "data")
+	}
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	defer release()
+	stages := metrics.NewStages(cmd.ErrOrStderr())
+	defer stages.Close()
+	stop := func() error {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		return nil
+	}
+	stdin, err := rereadable(cmd, slices.Concat(run.Data.Train, run.Data.Val.Files), temporary)
+	if err != nil {
+		return err
+	}
+	progress := func(stage string, done, total int64) {
+		stages.Show(stage, done, total, stage != "training tokenizer" || total == 0)
+	}
+	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Progress: progress, Stop: stop, Log: stages.Line})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	s, err := survey.Run(run.Data, d, survey.Options{Stdin: stdin(), Dir: temporary, Progress: progress, Stop: stop})
+	if err != nil {
+		return err
+	}
+	stages.Close()
+	return f.write(cmd, s, strings.Join(args, ", "))
+}
+
+// rereadable returns standard input anew with every call, nil where no text is to come from it.
+func rereadable(cmd *cobra.Command, patterns []string, dir string) (func() io.Reader, error) {
+	if !slices.Contains(patterns, "-") {
+		return func() io.Reader { return nil }, nil
+	}
+	hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
+	file, err := os.Create(filepath.Join(dir, "stdin"))
+	if err != nil {
+		return nil, err
+	}
+	size, err := io.Copy(file, cmd.InOrStdin())
+	if err != nil {
+		return nil, fmt.Errorf("reading text from standard input: %w", err)
+	}
+	return func() io.Reader { return io.NewSectionReader(file, 0, size) }, nil
+}
+
+// write prints the survey, and makes its page where a folder is named.
+func (f *dataReportFlags) write(cmd *cobra.Command, s *survey.Survey, name string) error {
+	out := cmd.OutOrStdout()
+	page := surveyPage(s, name)
+	notes := out
+	if f.asJSON {
+		if err := writeJSON(out, s); err != nil {
+			return err
+		}
+		notes = cmd.ErrOrStderr()
+	} else {
+		printPage(out, page)
+	}
+	if f.out == "" {
+		return nil
+	}
+	path, err := page.Write(f.out)
+	if err == nil {
+		fmt.Fprintf(notes, "\nwritten: %s\n", path)
+	}
+	return err
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestDataExport writes a run's tokens for other programs, trains on them, and wants the same run.
+func TestDataExport(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--out", "text").want(t, exitOK, "done: step 20 of 20")
+	for format, name := range map[string]string{"nanogpt": "n", "llm.c": "c"} {
+		command("data", "export", "tiny.yaml", "--out", name, "--format", format).want(t, exitOK, filepath.Join(name, "train.bin")+": ", filepath.Join(name, "tokenizer.json")+": ")
+		if entries, err := os.ReadDir(name); err != nil || len(entries) != 3 {
+			t.Errorf("%v, %v", entries, err)
+		}
+		command("train", "tiny.yaml", "--out", "from-"+name, "--set", "data.train="+filepath.Join(name, "train.bin"), "--set", "data.val.files="+filepath.Join(name, "val.bin"),
+			"--set", "data.tokenizer.file="+filepath.Join(name, "tokenizer.json")).want(t, exitOK, "done: step 20 of 20")
+		want, have := losses("text"), losses("from-"+name)
+		if len(want) != 20 || len(have) != 20 || want[19] != have[19] {
+			t.Errorf("%s: %v, want %v", format, have, want)
+		}
+	}
+	command("data", "report", filepath.Join("n", "train.bin"), "--set", "data.val.by=end").want(t, exitFailure, "token ids of another program")
+	command("data", "export", "tiny.yaml").want(t, exitUsage, "--out is missing")
+	command("data", "export", "tiny.yaml", "--out", "x", "--format", "csv").want(t, exitUsage, "wants nanogpt or llm.c")
+}
+
+// TestSourcesInWords goes the way of a user with several sources: train, go on, evaluate.
+func TestSourcesInWords(t *testing.T) {
+	inTiny(t)
+	write(t, "other.txt", read(t, "text.txt")[500:])
+	sets := []string{"--set", "data.train=", "--set", "data.sources=[{name: a, train: text.txt}, {name: b, train: other.txt, weight: 2}]",
+		"--set", "data.stages=[{from: 5, weights: [1, 0]}]", "--set", "data.packing=documents", "--set", "data.cross_documents=false"}
+	command(append([]string{"train", "tiny.yaml", "--dry-run"}, sets...)...).want(t, exitOK, "3 steps of a new run", "validations")
+	command("train", "tiny.yaml", "--dry-run", "--set", "data.train=", "--set", "data.sources=[{name: a, train: text.txt}, {name: b, train: gone.txt}]").want(t, exitFailure,
+		"the run would not come to its end", "data.sources", "b: gone.txt")
+	command(append([]string{"train", "tiny.yaml"}, sets...)...).want(t, exitOK, "source b: weight 2", "of the places are padding", "source a, weight 1: loss", "done: step 20")
+	run := filepath.Join("runs", "tiny")
+	command("train", run).want(t, exitOK, "resumed from step 20 of 20")
+	command("eval", run).want(t, exitOK, "source a", "bits a byte, weight 2", "ln V 5.545, unigram")
+	command(append([]string{"data", "report", "tiny.yaml"}, sets...)...).want(t, exitUsage, "a report is of one text")
+	command("eval", run, "text.txt").want(t, exitOK, "nats a token")
+	command(append([]string{"plan", "tiny.yaml"}, sets...)...).want(t, exitOK, "weights")
+	command("lab", "drop", run).want(t, exitFailure, "windows over one text only")
+}

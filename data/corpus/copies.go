@@ -1,0 +1,109 @@
+package corpus
+
+import (
+	"prenorm/data/dedup"
+	"prenorm/data/inorder"
+)
+
+// dropped are the documents that are left out as copies.
+type dropped struct {
+	places    map[copyPlace]struct{}
+	count     int
+	documents int // that were compared
+}
+
+// copyPlace is a document's place: the list and number of its file, and its number in the file.
+type copyPlace struct{ list, file, document int }
+
+// has says whether a document is left out. No documents are, of a nil set.
+func (d *dropped) has(list, file, document int) bool {
+	if d == nil {
+		return false
+	}
+	_, is := d.places[copyPlace{list, file, document}]
+	return is
+}
+
+// findCopies finds the documents that data.duplicates leaves out. It does nothing where copies are kept or known.
+func (c *Corpus) findCopies() error {
+	if c.dropped != nil || c.copies == "" || c.copies == "keep" {
+		return nil
+	}
+	d := &dropped{places: map[copyPlace]struct{}{}}
+	compared, err := c.Copies(c.copies == "drop_near", func(found Copied) {
+		d.places[found.place] = struct{}{}
+		d.count++
+	})
+	if err != nil {
+		return err
+	}
+	d.documents = compared.Documents
+	c.dropped = d
+	return nil
+}
+
+// Copied is a document that is a copy of an earlier one.
+type Copied struct {
+	Name, Of string // where both are, as in [Document]
+	Bytes    int64
+	dedup.Copy
+
+	place copyPlace
+}
+
+// Compared says how many documents of a corpus were compared.
+type Compared struct {
+	Documents int
+	Full      bool // those behind the first [dedup.Most] were not compared with each other
+}
+
+// Copies reads everything once and hands on the documents that are copies of an earlier one that is none itself, whatever data.duplicates says.
+// Files of data.val.files come first, so that training is rid of copies of them; then those of data.train, in order. Documents are compared
+// as they are before the text is divided. Memory is that of a [dedup.Finder] and the names of the documents.
+func (c *Corpus) Copies(near bool, use func(Copied)) (Compared, error) {
+	var waiting []Copied // documents whose prints are to come
+	var names []string   // of those that were compared, "" of copies
+	finder := dedup.NewFinder(near)
+	pool := inorder.New(func() inorder.Worker[dedup.Print] { return dedup.NewPrinter() }, func(print dedup.Print) {
+		found := waiting[0]
+		waiting = waiting[1:]
+		var is bool
+		if found.Copy, is = finder.Add(print); !is {
+			names = append(names, found.Name)
+			return
+		}
+		names = append(names, "")
+		found.Of = names[found.Copy.Of]
+		use(found)
+	})
+	err := c.readAll(func(place copyPlace, d chunk) {
+		if !d.continues {
+			waiting = append(waiting, Copied{Name: d.name, place: place})
+		}
+		waiting[len(waiting)-1].Bytes += int64(len(d.text))
+		pool.Add(d.text, !d.more)
+	})
+	pool.Close()
+	return Compared{Documents: len(names), Full: finder.Full()}, err
+}
+
+// readAll hands on all documents as they are in their files, those of data.val.files first.
+func (c *Corpus) readAll(emit func(copyPlace, chunk)) error {
+	for _, list := range []Side{Val, Train} {
+		for i := range c.files[list] {
+			c.rereads(int(list), i)
+			document := -1
+			err := c.pass(int(list), i, func(d chunk) error {
+				if !d.continues {
+					document++
+				}
+				emit(copyPlace{int(list), i, document}, d)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

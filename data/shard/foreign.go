@@ -1,0 +1,160 @@
+package shard
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Token files of other programs, both little-endian with 2 bytes an id:
+//
+//	nanogpt  the ids and nothing else: train.bin and val.bin of github.com/karpathy/nanoGPT
+//	llm.c    256 int32, of which the first three are 20240520, the version 1 and the number of ids, then the ids: the shards of
+//	         github.com/karpathy/llm.c (dev/data)
+const (
+	NanoGPT = "nanogpt"
+	LLMC    = "llm.c"
+
+	llmcMagic   = 20240520
+	llmcVersion = 1
+	llmcHeader  = 256 * 4
+	llmcWide    = 20240801 // the magic number of shards with 4 bytes an id
+)
+
+// ForeignFormats are the names of the formats.
+var ForeignFormats = []string{LLMC, NanoGPT}
+
+// IsForeign says whether a file is taken for a token file of another program: its name ends in .bin.
+func IsForeign(path string) bool { return strings.EqualFold(filepath.Ext(path), ".bin") }
+
+// Foreign reads a token file of another program. It is for one goroutine.
+type Foreign struct {
+	file   *os.File
+	start  int64 // byte of the first id
+	count  int64
+	buffer []byte
+}
+
+// OpenForeign opens a token file and tells its format by its first bytes. No file of the GPT-2 vocabulary can be taken for the other format:
+// the magic number would be an id beyond it.
+func OpenForeign(path string) (*Foreign, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("token file: %w", err)
+	}
+	t := &Foreign{file: f}
+	if err := t.head(); err != nil {
+		return nil, errors.Join(fmt.Errorf("token file %s: %w", path, err), f.Close())
+	}
+	return t, nil
+}
+
+// head reads what the file says of itself.
+func (t *Foreign) head() error {
+	info, err := t.file.Stat()
+	if err != nil {
+		return err
+	}
+	head := make([]byte, llmcHeader)
+	n, err := t.file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	le := binary.LittleEndian
+	size := info.Size()
+	if n >= 4 && le.Uint32(head) == llmcWide {
+		return fmt.Errorf("byte 0: magic number %d, shards of llm.c with 4 bytes an id, which are not read (%d has 2)", llmcWide, llmcMagic)
+	}
+	if n >= 4 && le.Uint32(head) == llmcMagic {
+		if n < llmcHeader {
+			return fmt.Errorf("the file has %d bytes, the header of llm.c alone has %d", n, llmcHeader)
+		}
+		if v := le.Uint32(head[4:]); v != llmcVersion {
+			return fmt.Errorf("byte 4: version %d of llm.c's shards, this program reads version %d", v, llmcVersion)
+		}
+		t.start = llmcHeader
+		t.count = int64(int32(le.Uint32(head[8:])))
+		if have := size - llmcHeader; t.count < 0 || have != 2*t.count {
+			return fmt.Errorf("byte 8: %d ids of 2 bytes are announced, but %d bytes follow the header: the file is cut off or has something behind it", t.count, have)
+		}
+		return nil
+	}
+	if t.count = size / 2; size%2 != 0 {
+		return fmt.Errorf("the file has %d bytes, an odd number, and ids have 2 each: it is cut off, or no file of uint16", size)
+	}
+	return nil
+}
+
+// Name is the path that the file was opened by.
+func (t *Foreign) Name() string { return t.file.Name() }
+
+// Len is the number of ids.
+func (t *Foreign) Len() int64 { return t.count }
+
+// Byte is where id number i stands in the file.
+func (t *Foreign) Byte(i int64) int64 { return t.start + 2*i }
+
+// Read fills dst with the ids from number off on, or returns an error if they are not all there.
+func (t *Foreign) Read(dst []int32, off int64) error {
+	if off < 0 || off > t.count || int64(len(dst)) > t.count-off {
+		return fmt.Errorf("token file %s: %d ids from number %d on are not all among its %d", t.file.Name(), len(dst), off, t.count)
+	}
+	if cap(t.buffer) < 2*len(dst) {
+		t.buffer = make([]byte, 2*len(dst))
+	}
+	b := t.buffer[:2*len(dst)]
+	if _, err := t.file.ReadAt(b, t.Byte(off)); err != nil {
+		return fmt.Errorf("token file: %w", err)
+	}
+	for i := range dst {
+		dst[i] = int32(binary.LittleEndian.Uint16(b[2*i:]))
+	}
+	return nil
+}
+
+// Close closes the file.
+func (t *Foreign) Close() error { return t.file.Close() }
+
+// WriteForeign writes the ids of a shard as a token file of another program, all or nothing.
+func WriteForeign(path, format string, from *Reader) error {
+	if v := from.Meta().Vocab; v > maxNarrow {
+		return fmt.Errorf("token file %s: ids have 2 bytes there, and a vocabulary of %d ids needs more", path, v)
+	}
+	if format == LLMC && from.Len() > math.MaxInt32 {
+		return fmt.Errorf("token file %s: llm.c's header counts up to %d ids, there are %d: write the format %s", path, math.MaxInt32, from.Len(), NanoGPT)
+	}
+	d, err := newDraft(path)
+	if err != nil {
+		return err
+	}
+	defer d.abort()
+	out := bufio.NewWriterSize(d, bufferSize)
+	if format == LLMC {
+		head := make([]byte, llmcHeader)
+		for i, v := range []uint32{llmcMagic, llmcVersion, uint32(from.Len())} {
+			binary.LittleEndian.PutUint32(head[4*i:], v)
+		}
+		out.Write(head) // an error sticks until Flush
+	}
+	ids, pair := make([]int32, 1<<14), make([]byte, 2)
+	for at := int64(0); at < from.Len(); at += int64(len(ids)) {
+		ids = ids[:min(int64(len(ids)), from.Len()-at)]
+		if err := from.Read(ids, at); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			binary.LittleEndian.PutUint16(pair, uint16(id))
+			out.Write(pair)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return d.commit()
+}
