@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"prenorm/configs/problem"
+	"prenorm/data/regular"
 )
 
 // Loaded is a run that passed every check, with derived sizes filled in, and where each key was given.
@@ -53,7 +54,7 @@ func Load(path string, sets []string) (*Loaded, error) {
 
 // readFile reads no more of a file than it takes to see that it is too large.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

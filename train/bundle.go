@@ -198,14 +198,14 @@ func (b *bundle) save(fsys checkpoint.FS, dir string, most int, say func(name st
 	if err != nil || there {
 		return name, err
 	}
+	if err := dropUnfinished(fsys, dir); err != nil {
+		return "", err
+	}
 	if n, err := countBundles(fsys, dir); err != nil || n >= most {
 		return "", errors.Join(err, errNoRoom)
 	}
 	say(name, int64(size))
-	temp := filepath.Join(dir, ".tmp-"+name)
-	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
+	temp := filepath.Join(dir, unfinished+name)
 	if err = b.saveAs(fsys, temp); err == nil {
 		err = fsys.Rename(temp, filepath.Join(dir, name))
 	}
@@ -227,12 +227,17 @@ func (b *bundle) saveAs(fsys checkpoint.FS, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-const bundleSuffix = ".zip"
+// A bundle's name begins and ends with these; before the name of one that is being written there is unfinished.
+const (
+	unfinished   = ".tmp-"
+	bundlePrefix = "step-"
+	bundleSuffix = ".zip"
+)
 
 // place finds the first name for the step that is free, or the bundle with that seal.
 func (b *bundle) place(fsys checkpoint.FS, dir, seal string) (name string, there bool, err error) {
 	for n := 1; ; n++ {
-		name = fmt.Sprintf("step-%08d", b.report.Step)
+		name = fmt.Sprintf("%s%08d", bundlePrefix, b.report.Step)
 		if n > 1 {
 			name += fmt.Sprint("-", n)
 		}
@@ -269,16 +274,4 @@ func lastBytes(f fs.File) (string, error) {
 			return "", err
 		}
 	}
-}
-
-// countBundles is how many a folder holds.
-func countBundles(fsys checkpoint.FS, dir string) (int, error) {
-	entries, err := fsys.ReadDir(dir)
-	n := 0
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), bundleSuffix) {
-			n++
-		}
-	}
-	return n, err
 }

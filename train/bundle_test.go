@@ -149,6 +149,23 @@ func (f failingFile) Sync() error {
 	return f.File.Sync()
 }
 
+// TestUnfinishedBundle wants what a process left that was killed while it wrote a bundle to be removed, and not to count.
+func TestUnfinishedBundle(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{".tmp-step-00000002.zip", ".tmp-step-00000003.zip", "mine.zip", ".tmp-mine"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("cut off"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if name, err := tinyBundle(3).save(checkpoint.OS, dir, 1, func(string, int64) {}); err != nil || name != "step-00000003.zip" {
+		t.Error(name, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if got := fmt.Sprint(entries); err != nil || got != "[- .tmp-mine - mine.zip - step-00000003.zip]" {
+		t.Error(got, err)
+	}
+}
+
 // TestBundleSaves fails every operation of saving in turn: what has a bundle's name is whole, and one that was there before is as it was. One of
 // the same bytes is taken for the new one; another of the same step gets another name.
 func TestBundleSaves(t *testing.T) {

@@ -47,6 +47,15 @@ func (s *size) add(name string, shape []int) {
 // embedding is the name of the token embedding.
 const embedding = "embed_tokens.weight"
 
+// fitModel is fit for a model's parameters and buffers; no memory is taken for them.
+func fitModel(c model.Config, tensors []safetensors.Tensor) error {
+	net, err := model.Build(c, model.Options{Mode: model.Logits, B: 1, T: 1})
+	if err != nil {
+		return err
+	}
+	return fit(append(net.Table(), net.Buffers()...), tensors)
+}
+
 // fit returns an error where tensors are not those of a model's table: what the two sizes are, then the first tensors that differ. Other tensors
 // that the model does not have are passed over, but layers are not.
 func fit(table []model.Param, tensors []safetensors.Tensor) error {

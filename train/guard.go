@@ -13,6 +13,7 @@ type GuardState struct {
 	GradNorms []float32 `json:"grad_norms,omitempty"`
 	Unapplied int64     `json:"unapplied"` // steps that left no trace in weights and moments: skipped, or gone with a rewind
 	Held      []int64   `json:"held,omitempty"`
+	Total     int64     `json:"total"`          // steps that were held back, since the run began
 	Scale     float64   `json:"scale"`          // of the learning rate, right after the last rewind; 1 = there was none
 	RewoundAt int64     `json:"rewound_at"`     // its step
 	Good      *Good     `json:"good,omitempty"` // the state to go back to, beside its weights and moments
@@ -24,6 +25,7 @@ type Good struct {
 	Unapplied int64     `json:"unapplied"`
 	Losses    []float32 `json:"losses,omitempty"`
 	GradNorms []float32 `json:"grad_norms,omitempty"`
+	Rewinds   int       `json:"rewinds,omitempty"` // how often it was gone back to
 }
 
 // clone is a copy that shares no memory.
@@ -45,7 +47,9 @@ func (g *GuardState) check(step int64) error {
 		return errors.New("guard: the window holds another number of losses than of gradient norms, or too many")
 	case g.Unapplied < 0 || g.Unapplied > step || !(g.Scale > 0 && g.Scale <= 1) || g.RewoundAt < 0 || g.RewoundAt > step:
 		return fmt.Errorf("guard: %d steps unapplied, rate scaled by %g at step %d, of %d steps", g.Unapplied, g.Scale, g.RewoundAt, step)
-	case g.Good != nil && (g.Good.Step < 0 || g.Good.Step > step || g.Good.Unapplied < 0 || g.Good.Unapplied > g.Good.Step || len(g.Good.Losses) != len(g.Good.GradNorms)):
+	case g.Total < 0 || g.Total > g.Unapplied:
+		return fmt.Errorf("guard: %d steps held back of %d unapplied", g.Total, g.Unapplied)
+	case g.Good != nil && (g.Good.Step < 0 || g.Good.Step > step || g.Good.Unapplied < 0 || g.Good.Unapplied > g.Good.Step || g.Good.Rewinds < 0 || len(g.Good.Losses) != len(g.Good.GradNorms)):
 		return fmt.Errorf("guard: the state to go back to is of step %d", g.Good.Step)
 	}
 	return nil
@@ -147,7 +151,10 @@ func recent(held []int64, step int64, window int) []int64 {
 }
 
 // hold counts a step that is held back.
-func (g *GuardState) hold(step int64, c Guard) { g.Held = append(recent(g.Held, step, c.Window), step) }
+func (g *GuardState) hold(step int64, c Guard) {
+	g.Held = append(recent(g.Held, step, c.Window), step)
+	g.Total++
+}
 
 // skip passes over a step.
 func (g *GuardState) skip() { g.Unapplied++ }
@@ -163,4 +170,7 @@ func (g *GuardState) rewind(step int64, c Guard) {
 	g.Scale, g.RewoundAt = g.rate(step, c.Window)*c.Factor, step
 	g.Unapplied = step - (g.Good.Step - g.Good.Unapplied)
 	g.Losses, g.GradNorms = slices.Clone(g.Good.Losses), slices.Clone(g.Good.GradNorms)
+	again := *g.Good // a save at work may hold the one there was
+	again.Rewinds++
+	g.Good = &again
 }

@@ -91,9 +91,9 @@ type attempted struct {
 func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	c, g := l.Train.Guard, l.state.Guard
 	cause := g.cause(a.Result, a.limits)
-	action, stopped := c.Policy, ""
-	if action != GuardStop && g.full(a.step, c) {
-		action, stopped = GuardStop, fmt.Sprintf(", after %s held back within %d (train.guard.limit)", inWords(len(recent(g.Held, a.step, c.Window)), "other step"), c.Window)
+	action, stopped := c.Policy, g.exhausted(a.step, c)
+	if stopped != "" {
+		action = GuardStop
 	}
 	var saved error
 	if action == GuardStop { // what there is comes before what explains it
@@ -159,7 +159,10 @@ func (l *loop) writeBundle(r Report) string {
 	dir := filepath.Join(l.Dir, BundleFolder)
 	switch {
 	case errors.Is(err, errNoRoom):
-		l.progress.Line(fmt.Sprintf("no bundle of step %d: %s holds %d already (train.guard.bundles)", r.Step, dir, l.Train.Guard.Bundles))
+		if !l.full {
+			l.progress.Line(fmt.Sprintf("no bundle of step %d, nor of later ones: %s holds %d already (train.guard.bundles)", r.Step, dir, l.Train.Guard.Bundles))
+		}
+		l.full = true
 		return ""
 	case err != nil:
 		l.progress.Line(fmt.Sprintf("no bundle of step %d: %s: %v; nothing else is lost", r.Step, dir, err))
@@ -208,8 +211,8 @@ func (l *loop) stoppedBy(r Report, record metrics.Guard, why string) error {
 		bundle = fmt.Sprintf(" The step is in %s, for prenorm replay.", filepath.Join(l.Dir, filepath.FromSlash(record.Bundle)))
 	}
 	return fmt.Errorf("step %d: %s at learning rate %.3g%s%s: the update was not applied and the state before it is saved.%s "+
-		"Lower train.optimizer.lr, lengthen train.schedule.warmup, or set train.clip, or have such steps passed over by train.guard.policy=skip or rewind, then go on with the changed key given by --set. "+
-		"Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), bundle)
+		"%s. Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), bundle,
+		l.Train.advice(!notFinite(float64(r.Loss)) && !notFinite(float64(r.GradNorm)), why != ""))
 }
 
 // firstWords name what is not finite.

@@ -188,8 +188,8 @@ func TestGuardLimit(t *testing.T) {
 	if len(held) != 3 || held[2].Action != GuardStop || held[2].Step != 2 || held[2].Attempt != 3 || held[0].Bundle == "" || held[2].Bundle != "" {
 		t.Errorf("events %+v", held)
 	}
-	if !strings.Contains(fmt.Sprint(j.Out), "no bundle of step 2: ") {
-		t.Errorf("the progress does not say that there is room for one bundle:\n%s", j.Out)
+	if text := fmt.Sprint(j.Out); !strings.Contains(text, "no bundle of step 2, nor of later ones: ") || strings.Count(text, "no bundle") != 1 {
+		t.Errorf("the progress does not say once that there is room for one bundle:\n%s", j.Out)
 	}
 }
 

@@ -107,6 +107,8 @@ type loop struct {
 	failed       bool      // a save has
 	copied       time.Time // when the state was last copied to be saved
 	micros       []*batch.Batch
+	news         bool // something was saved or validated since the start
+	full         bool // it was said that there is no room for another bundle
 
 	lap     time.Time     // when the last update was reported
 	trained time.Duration // spent in updates since the run's start, as far as it is recorded

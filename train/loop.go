@@ -106,6 +106,7 @@ func (l *loop) catchUp(ctx context.Context) error {
 	}
 	if l.due(l.Train.Eval.Every, step) {
 		if !l.recorded(metrics.KindEval, step) {
+			l.news = true
 			if err := l.evaluate(ctx, step); err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"prenorm/configs/problem"
 	"prenorm/data/corpus"
 	"prenorm/data/token"
-	"prenorm/model"
 	"prenorm/train/checkpoint"
 	"prenorm/train/safetensors"
 )
@@ -154,17 +153,13 @@ func (l *loop) checkStart(r *Refused) error {
 	if l.first == nil || l.Model.Vocab < 2 {
 		return nil
 	}
-	net, err := model.Build(l.Model, model.Options{Mode: model.Logits, B: 1, T: 1})
-	if err != nil {
-		return err
-	}
 	for _, t := range l.first.weights {
 		if t.Name != positions || l.Model.Position.Kind != "learned" || len(t.Shape) != 2 || t.Shape[0] >= l.Model.Context {
 			continue
 		}
 		r.add("model.context", fmt.Errorf("%d is beyond the %d learned positions of the weights in init_from: set model.context to %d", l.Model.Context, t.Shape[0], t.Shape[0]))
 	}
-	if err := fit(append(net.Table(), net.Buffers()...), l.first.weights); err != nil {
+	if err := fitModel(l.Model, l.first.weights); err != nil {
 		return fmt.Errorf("%s: %w", l.InitFrom, err)
 	}
 	return nil

@@ -25,6 +25,9 @@ func Replay(ctx context.Context, be kernels.Backend, b *Bundle, c model.Config, 
 		return r, fmt.Errorf("bundle %s: %d micro-batches of %d sequences of %d tokens do not fit its run file (train.accumulate %d, train.batch %d, model.context %d)",
 			b.Path, len(b.Micros), m.B, m.T, t.Accumulate, t.Batch, c.Context)
 	}
+	if err := fitModel(c, b.State.Weights); err != nil { // before memory is taken for what the run file says
+		return r, fmt.Errorf("bundle %s: %w", b.Path, err)
+	}
 	w, err := model.NewWeights(be, c)
 	if err != nil {
 		return r, err

@@ -92,7 +92,7 @@ func (l *loop) saveKeeping(best []Scored) error {
 		return err
 	}
 	l.saver.Begin(h.snapshot(files), l.Checkpoint.Kept(best), l.metrics.Sync)
-	l.saved, l.copied = l.state.Step, time.Now()
+	l.saved, l.copied, l.news = l.state.Step, time.Now(), true
 	if h == l.held {
 		return nil
 	}
@@ -122,13 +122,17 @@ func (l *loop) ended(dir string, err error) error {
 }
 
 // finish waits for the save at work, saves what one that failed has not, as the disk may have room again, and removes what the last
-// validation has made needless.
+// validation has made needless. A run that was done before removes nothing. What the guard has
+// cost the run is said before.
 func (l *loop) finish() error {
+	if text := l.state.Guard.summary(); text != "" {
+		l.progress.Line(text)
+	}
 	err := l.settle()
 	if l.failed {
 		return errors.Join(err, l.save(), l.settle())
 	}
-	if err == nil && l.newest != "" {
+	if err == nil && l.newest != "" && l.news {
 		_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Kept(l.state.Best))
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
@@ -35,7 +36,7 @@ func claimFolder(dir string) (*claim, error) {
 	if c.lock, err = checkpoint.Lock(dir); err != nil {
 		return nil, err
 	}
-	c.config, err = os.ReadFile(filepath.Join(dir, train.ConfigFile)) // another command may have held the folder before
+	c.config, err = regular.ReadFile(filepath.Join(dir, train.ConfigFile)) // another command may have held the folder before
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(fmt.Errorf("run folder: %w", err), c.lock.Unlock())
 	}

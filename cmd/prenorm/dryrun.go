@@ -102,8 +102,8 @@ func (d dryRun) printDisk(t *table) {
 		free = metrics.Bytes(d.diskFree) + " are free"
 	}
 	there, _ := checkpoint.List(checkpoint.OS, filepath.Join(d.dir, train.CheckpointFolder))
-	t.row("disk", metrics.Bytes(d.disk), fmt.Sprintf("for at most %s at one time beside %d there, of %s each; %s", counted(int(d.checkpoints), "checkpoint"), len(there),
-		metrics.Bytes(d.plan.Memory.checkpoint()), free))
+	t.row("disk", metrics.Bytes(d.disk), fmt.Sprintf("for at most %s at one time beside %d there, of %s each, and %s of steps held back, of %s each; %s", counted(int(d.checkpoints), "checkpoint"), len(there),
+		metrics.Bytes(d.plan.Memory.checkpoint()), counted(int(d.bundles), "bundle"), metrics.Bytes(d.plan.Memory.bundle()), free))
 	var shards int64
 	for _, path := range filesLike(d.cache(), "*.tokens") {
 		shards += sizeOf(path)

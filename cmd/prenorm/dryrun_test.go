@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prenorm/kernels"
+	"prenorm/train"
 	"prenorm/train/checkpoint"
 )
 
@@ -146,6 +147,13 @@ func TestRoom(t *testing.T) {
 	command("train", "tiny.yaml", "--dry-run").want(t, exitOK, "not known")
 	withMachine(t, 1<<33, 100<<10)
 	command("train", "tiny.yaml", "--ignore-estimates").want(t, exitFailure, "tiny.yaml:16: checkpoint.keep: 2: the run writes ", "and 100 KiB are free at "+filepath.Join("runs", "tiny"))
+	const guarded = "train.guard={policy: skip, bundles: 90}"
+	withMachine(t, 1<<33, 3<<20)
+	command("train", "tiny.yaml", "--set", guarded).want(t, exitFailure, "train.guard.bundles: 90: the run writes up to ", "in 90 bundles of steps that are held back, beside ", "3.00 MiB are free")
+	write(t, filepath.Join("runs", "tiny", train.BundleFolder, "step-00000001.zip"), "x")
+	write(t, filepath.Join("runs", "tiny", train.BundleFolder, ".tmp-step-00000002.zip"), "x")
+	command("train", "tiny.yaml", "--set", guarded).want(t, exitFailure, "in 89 bundles of steps")
+	command("train", "tiny.yaml", "--set", guarded, "--set", "train.guard.policy=stop", "--dry-run").want(t, exitOK, "and 1 bundle of steps held back")
 	size := tokenFiles(t)
 	withMachine(t, 1<<33, 1<<40)
 	write(t, "text.txt", strings.Repeat(read(t, "text.txt"), quickTimes))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -162,7 +163,13 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	total, bits := train.Total(all)
 	record.Lines = linesOf(list)
 	record.Loss, record.Perplexity, record.BitsPerByte = metrics.Float(total.Loss), metrics.Float(total.Perplexity()), metrics.Float(bits)
-	return f.print(cmd, record)
+	if err := f.print(cmd, record); err != nil {
+		return err
+	}
+	if math.IsNaN(total.Loss) || math.IsInf(total.Loss, 0) {
+		return fmt.Errorf("checkpoint %s: the loss is %v: its weights, or what they compute, are not finite: take an older checkpoint", t.dir, total.Loss)
+	}
+	return nil
 }
 
 // linesOf are the lines of reference of all texts, by their weights.

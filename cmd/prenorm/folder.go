@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/configs"
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
@@ -23,7 +23,9 @@ func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, source
 	if f.fresh {
 		err = c.setAside(cmd)
 	} else {
-		changed, err = f.checkRun(cmd, l, source)
+		if changed, err = f.checkRun(cmd, l, source); err == nil {
+			err = c.startOver(cmd)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -46,11 +48,11 @@ func (f *trainFlags) ownFile(cmd *cobra.Command, dir string) (string, error) {
 		return config, err
 	}
 	file := filepath.Join(newest, train.ConfigFile)
-	saved, err := os.ReadFile(file)
+	saved, err := regular.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("the settings of the run in %s: %w", dir, err)
 	}
-	if now, err := os.ReadFile(config); err == nil && !bytes.Equal(now, saved) && !onlyFree(now, saved) {
+	if now, err := regular.ReadFile(config); err == nil && !bytes.Equal(now, saved) && !onlyFree(now, saved) {
 		note(cmd.ErrOrStderr(), "warning: %s is not what the run was saved with; it goes on by %s (change settings with --set)", config, file)
 	}
 	return file, nil
@@ -79,7 +81,7 @@ func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runS
 		return nil, nil
 	}
 	file := filepath.Join(newest, train.ConfigFile)
-	text, err := os.ReadFile(file)
+	text, err := regular.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the settings of the run in %s: %w", dir, err)
 	}
@@ -94,6 +96,7 @@ func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runS
 	if err != nil {
 		return nil, err
 	}
+	changed = append(changed, f.looseEnough(cmd, old.Run.Checkpoint, l)...)
 	step := stepOf(newest)
 	f.finished = step == int64(l.Run.Train.Steps)
 	if step > int64(l.Run.Train.Steps) {

@@ -1,19 +1,37 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 )
+
+// stepFlag is a step on the command line.
+type stepFlag int64
+
+func (s *stepFlag) String() string { return strconv.FormatInt(int64(*s), 10) }
+func (s *stepFlag) Type() string   { return "step" }
+
+func (s *stepFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return errors.New("wants the step of a checkpoint, a number such as 300 (another run starts from one that was set aside with --set init_from=FOLDER)")
+	}
+	*s = stepFlag(n)
+	return nil
+}
 
 // base is the checkpoint that the run in a folder goes on from: the newest whole one, or that of --from-step; "" where there is none.
 func (f *trainFlags) base(dir string) (string, error) {
@@ -65,19 +83,44 @@ func (c *claim) goBack(cmd *cobra.Command, step int64) error {
 	return nil
 }
 
-// keepMetrics copies a run's measurements to a new file beside them, as a run that goes on from an older step drops what comes after it. It
-// returns the file's path.
+// startOver says of a run whose folder has no checkpoint that it begins at step 0, and keeps beside it what was measured before.
+func (c *claim) startOver(cmd *cobra.Command) error {
+	dir := c.before.dir
+	entries, err := checkpoint.List(checkpoint.OS, filepath.Join(dir, train.CheckpointFolder))
+	measured := sizeOf(filepath.Join(dir, train.MetricsFile)) > 0
+	if err != nil || len(entries) > 0 || c.config == nil && !measured {
+		return err
+	}
+	text := "no checkpoint yet: starting at step 0"
+	if measured {
+		copied, err := keepMetrics(dir)
+		if err != nil {
+			return err
+		}
+		text += "; what was measured before is in " + copied
+	}
+	note(cmd.OutOrStdout(), "%s", text)
+	return nil
+}
+
+// keepMetrics copies a run's measurements to a new file beside them, as a run that goes on from an older step drops what comes after it. One of
+// the same bytes that is there already is taken for it. It returns the file's path.
 func keepMetrics(dir string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, train.MetricsFile))
+	data, err := regular.ReadFile(filepath.Join(dir, train.MetricsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	for n := 1; ; n++ {
 		path := filepath.Join(dir, fmt.Sprintf("metrics.aside-%d.jsonl", n))
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			return path, shard.WriteFile(path, data)
 		} else if err != nil {
 			return "", err
+		} else if !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
+			continue
+		}
+		if there, err := os.ReadFile(path); err != nil || bytes.Equal(there, data) {
+			return path, err
 		}
 	}
 }

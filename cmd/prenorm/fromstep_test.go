@@ -16,8 +16,8 @@ func TestFromStep(t *testing.T) {
 	metrics := read(t, filepath.Join("run", "metrics.jsonl"))
 	aside := filepath.Join("run", "checkpoints", "step-00000020.aside-1")
 	r := command("train", "run", "--from-step", "8", "--max-step", "9").want(t, exitOK, "going back to step 8; nothing is deleted", aside, "resumed from step 8 of 20")
-	if strings.Contains(r.out, "--from-step") {
-		t.Errorf("the command to go on with would go back again:\n%s", r.out)
+	if strings.Contains(r.out, "--from-step") || strings.Contains(r.out, "--max-step") {
+		t.Errorf("the command to go on with would go back again, or stop at once:\n%s", r.out)
 	}
 	for _, name := range []string{"step-00000004", "step-00000008", "step-00000009", "step-00000012.aside-1", "step-00000016.aside-1", "step-00000020.aside-1"} {
 		if !exists(filepath.Join("run", "checkpoints", name)) {
@@ -54,6 +54,10 @@ func TestFromStepRefuses(t *testing.T) {
 	uninterrupted(t)
 	command("train", "whole", "--from-step", "7").want(t, exitUsage, "--from-step 7: whole has no checkpoint of that step (steps: 16, 20)")
 	command("train", "whole", "--from-step", "16", "--fresh").want(t, exitUsage, "exclude each other")
+	command("train", "whole", "--from-step", "16", "--dry-run").want(t, exitUsage, "--dry-run and --from-step exclude each other")
+	if r := command("train", "whole", "--from-step", "16.aside-1").want(t, exitUsage, "from-step", "wants the step of a checkpoint, a number such as 300"); strings.Contains(r.errOut, "strconv") {
+		t.Error(r.errOut)
+	}
 	command("train", "whole", "--from-step", "-2").want(t, exitUsage, "wants the step of a checkpoint")
 	r := command("train", "tiny.yaml", "--out", "whole", "--from-step", "16", "--set", "data.train=gone.txt")
 	if r.code == exitOK || !exists(filepath.Join("whole", "checkpoints", "step-00000020")) || exists(filepath.Join("whole", "checkpoints", "step-00000020.aside-1")) {

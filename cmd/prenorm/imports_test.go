@@ -21,24 +21,25 @@ const module = "prenorm"
 var packages = map[string]string{
 	"cmd/prenorm": "configs/... data/... kernels/... model/... train/...",
 
-	"configs":                     "configs/problem data kernels model model/block train",
+	"configs":                     "configs/problem data data/regular kernels model model/block train",
 	"configs/problem":             "",
 	"configs/problem/problemtest": "",
 
 	"data":        "configs/problem data/token",
 	"data/corpus": "configs/problem data data/dedup data/inorder",
-	"data/token":  "configs/problem",
+	"data/token":  "configs/problem data/regular",
 
 	"data/token/varied": "",
 	"data/token/peers":  "data/token data/token/varied",
 
-	"data/shard":    "configs/problem",
+	"data/regular":  "",
+	"data/shard":    "configs/problem data/regular",
 	"data/batch":    "configs/problem",
 	"data/inorder":  "",
 	"data/dedup":    "",
 	"data/baseline": "data/shard",
 	"data/survey":   "data data/baseline data/corpus data/dataset data/dedup data/inorder",
-	"data/dataset":  "configs/problem data data/batch data/corpus data/shard data/token",
+	"data/dataset":  "configs/problem data data/batch data/corpus data/regular data/shard data/token",
 
 	"kernels":            "",
 	"kernels/ref":        "kernels",
@@ -56,11 +57,11 @@ var packages = map[string]string{
 
 	"train":                           "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/profile train/safetensors train/schedule",
 	"train/bench":                     "data/batch kernels model model/exec model/sample train train/profile",
-	"train/checkpoint":                "train/safetensors",
+	"train/checkpoint":                "data/regular train/safetensors",
 	"train/checkpoint/checkpointtest": "train/checkpoint",
 	"train/lab":                       "configs/problem data/... kernels/... model model/block model/exec train/...",
 	"train/lab/report":                "",
-	"train/metrics":                   "",
+	"train/metrics":                   "data/regular",
 	"train/optim":                     "kernels",
 	"train/parity":                    "configs/problem data/batch kernels model model/exec train train/safetensors",
 	"train/profile":                   "kernels model/exec",

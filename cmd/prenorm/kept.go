@@ -2,10 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 
 	"prenorm/configs"
+	"prenorm/data/regular"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
@@ -35,7 +35,7 @@ func explainKept(run string, records []verifyRecord) {
 // keepOf is the policy of the run whose newest checkpoint is in a folder. The state there does not know its own validation, which the
 // measurements do.
 func keepOf(run, newest string) (checkpoint.Keep, bool) {
-	text, err := os.ReadFile(filepath.Join(newest, train.ConfigFile))
+	text, err := regular.ReadFile(filepath.Join(newest, train.ConfigFile))
 	if err != nil {
 		return checkpoint.Keep{}, false
 	}
@@ -44,7 +44,7 @@ func keepOf(run, newest string) (checkpoint.Keep, bool) {
 		return checkpoint.Keep{}, false
 	}
 	var state train.State
-	text, err = os.ReadFile(filepath.Join(newest, train.StateFile))
+	text, err = regular.ReadFile(filepath.Join(newest, train.StateFile))
 	if err != nil || json.Unmarshal(text, &state) != nil {
 		return checkpoint.Keep{}, false
 	}

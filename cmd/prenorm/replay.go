@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -109,21 +112,30 @@ func (f *replayFlags) runOf(b *train.Bundle) (configs.Run, error) {
 	return run, nil
 }
 
+// shown is a text of a bundle as a terminal may show it: quoted where there is something in it that cannot be printed, as anybody may have written
+// the bundle.
+func shown(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
 // printReport writes what the bundle says.
 func printReport(w io.Writer, b *train.Bundle) {
 	r := b.Report
-	fmt.Fprintf(w, "step      %d of %s, recorded on %s in %s\n", r.Step, r.Name, r.Device, r.Precision)
-	fmt.Fprintf(w, "cause     %s\n", r.Cause)
+	fmt.Fprintf(w, "step      %d of %s, recorded on %s in %s\n", r.Step, shown(r.Name), shown(r.Device), shown(r.Precision))
+	fmt.Fprintf(w, "cause     %s\n", shown(r.Cause))
 	fmt.Fprintf(w, "recorded  loss %v  gradient norm %v  clip factor %.3g  lr %.3g\n", float64(r.Loss), float64(r.GradNorm), float64(r.Clip), r.LR)
 	for _, name := range r.Spoiled {
-		fmt.Fprintf(w, "spoiled   %s was not finite before the step\n", name)
+		fmt.Fprintf(w, "spoiled   %s was not finite before the step\n", shown(name))
 	}
 	printFirst(w, r.First)
 }
 
 func printFirst(w io.Writer, first *train.Finding) {
 	if first != nil {
-		fmt.Fprintf(w, "first     %s\n", first)
+		fmt.Fprintf(w, "first     %s\n", shown(first.String()))
 	}
 }
 
@@ -139,7 +151,7 @@ func compareReplay(w io.Writer, be kernels.Backend, b *train.Bundle, r train.Rep
 		fmt.Fprintln(w, "same, bit for bit")
 		return nil
 	case be.Name() != b.Report.Device || string(kernels.PrecisionOf(be)) != b.Report.Precision:
-		fmt.Fprintf(w, "held back here too; bits are those of another device than %s\n", b.Report.Device)
+		fmt.Fprintf(w, "held back here too; bits are those of another device than %s\n", shown(b.Report.Device))
 		return nil
 	default:
 		fmt.Fprintln(w, "NOT the same: loss, gradient norm or the op that is named differ")

@@ -33,7 +33,8 @@ type room struct {
 	deviceFree  int64
 	tokens      int64 // bytes of token files still to be written
 	checkpoints int64 // checkpoints at most at one time, beyond those there are
-	disk        int64 // bytes of them
+	bundles     int64 // at most still to be written, of steps that are held back
+	disk        int64 // bytes of both
 	diskFree    int64 // where the checkpoints go; -1 = not known
 }
 
@@ -105,9 +106,41 @@ const checkpointExtra = 64 << 10
 // checkpoint is the size of one on disk.
 func (m memory) checkpoint() int64 { return m.State + m.Rewind + checkpointExtra }
 
+// bundle is the size of one on disk.
+func (m memory) bundle() int64 { return m.Bundle + checkpointExtra }
+
+// moreBundles is how many bundles the run may write from a step on. One that stops at the first step that is held back writes no second.
+func (r *room) moreBundles(step int64) int64 {
+	if step >= int64(r.run.Train.Steps) {
+		return 0
+	}
+	g := r.run.Train.Guard
+	more := max(g.Bundles-len(filesLike(filepath.Join(r.dir, train.BundleFolder), "step-*.zip")), 0)
+	if g.Policy == train.GuardStop {
+		more = min(more, 1)
+	}
+	return int64(more)
+}
+
+// refuseDisk adds a disk that is too full for checkpoints and bundles, by the key that takes too much.
+func (r *room) refuseDisk(l *problem.List, free int64) {
+	if r.disk <= free {
+		return
+	}
+	bundles := r.bundles * r.plan.Memory.bundle()
+	checkpoints := r.disk - bundles
+	if checkpoints <= free {
+		l.Addf("train.guard.bundles", "%d: the run writes up to %s in %s of steps that are held back, beside %s in %s, and %s are free at %s: free some, lower train.guard.bundles, or choose another folder with --out",
+			r.run.Train.Guard.Bundles, metrics.Bytes(bundles), counted(int(r.bundles), "bundle"), metrics.Bytes(checkpoints), counted(int(r.checkpoints), "checkpoint"), metrics.Bytes(free), r.dir)
+		return
+	}
+	l.Addf("checkpoint.keep", "%d: the run writes %s in %s, and %s are free at %s: free some, lower checkpoint.keep, or choose another folder with --out",
+		r.run.Checkpoint.Keep, metrics.Bytes(checkpoints), counted(int(r.checkpoints), "checkpoint"), metrics.Bytes(free), r.dir)
+}
+
 // measureDisk holds files to be written against what is free.
 func (r *room) measureDisk(needs train.Room, l *problem.List) {
-	r.tokens, r.checkpoints, r.disk = 0, 0, 0
+	r.tokens, r.checkpoints, r.bundles, r.disk = 0, 0, 0, 0
 	cache := r.cache()
 	if needs.Text > 0 && len(filesLike(cache, "train-*.tokens")) == 0 {
 		width := int64(2)
@@ -119,17 +152,15 @@ func (r *room) measureDisk(needs train.Room, l *problem.List) {
 	if r.plan != nil {
 		there, _ := checkpoint.List(checkpoint.OS, filepath.Join(r.dir, train.CheckpointFolder))
 		r.checkpoints = r.run.Checkpoint.More(needs.Step, int64(r.run.Train.Steps), int64(len(there)), r.run.Train.Eval.Every)
-		r.disk = r.checkpoints * r.plan.Memory.checkpoint()
+		r.bundles = r.moreBundles(needs.Step)
+		r.disk = r.checkpoints*r.plan.Memory.checkpoint() + r.bundles*r.plan.Memory.bundle()
 	}
 	free, known := freeSpace(r.dir)
 	if r.diskFree = free; !known {
 		r.diskFree = -1
 		return
 	}
-	if r.disk > free {
-		l.Addf("checkpoint.keep", "%d: the run writes %s in %s, and %s are free at %s: free some, lower checkpoint.keep, or choose another folder with --out",
-			r.run.Checkpoint.Keep, metrics.Bytes(r.disk), counted(int(r.checkpoints), "checkpoint"), metrics.Bytes(free), r.dir)
-	}
+	r.refuseDisk(l, free)
 	left := free - r.disk
 	if r.run.Data.Cache != "" { // it may be on another disk
 		if left, known = freeSpace(cache); !known {

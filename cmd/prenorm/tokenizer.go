@@ -80,6 +80,7 @@ func oneInput(cmd *cobra.Command, name string, f func(name string, r io.Reader) 
 
 type tokenizerTrainFlags struct {
 	out, invalid, format string
+	force                bool
 	token.Training
 }
 
@@ -99,6 +100,7 @@ have it, or as in GPT-2's vocabulary, which gives the merges that Hugging Face's
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	cmd.Flags().StringVar(&f.out, "out", "", "the `file` to write")
+	forceFlag(cmd, &f.force)
 	cmd.Flags().IntVar(&f.Vocab, "vocab", 8192, "ids: 256 bytes, the merges, the separator and the special tokens")
 	cmd.Flags().StringVar(&f.Pattern, "pattern", "gpt2", "how text is split: `"+strings.Join(token.Patterns(), "|")+"`")
 	cmd.Flags().StringVar(&f.Bytes, "bytes", token.BytesByValue, "the order of the bytes' ids: `"+strings.Join(token.ByteOrders(), "|")+"`")
@@ -115,8 +117,8 @@ func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) error {
 	if !known {
 		return wrongUsage(cmd, "--format %q is not known (allowed: prenorm, huggingface)", f.format)
 	}
-	if f.out == "" {
-		return errNoOut(cmd)
+	if err := mayWrite(cmd, f.out, f.force); err != nil {
+		return err
 	}
 	c, err := openTexts(cmd, texts, f.invalid)
 	if err != nil {
@@ -147,6 +149,7 @@ func writeTokenizer(cmd *cobra.Command, path string, t token.Tokenizer, write fu
 
 func newTokenizerExport() *cobra.Command {
 	var name, out string
+	force := false
 	cmd := &cobra.Command{
 		Use:     "export --tokenizer KIND|FILE --out FILE",
 		Short:   "write a byte-level BPE tokenizer as a tokenizer.json",
@@ -154,8 +157,8 @@ func newTokenizerExport() *cobra.Command {
 		Example: "  prenorm tokenizer export --tokenizer cl100k --out tokenizer.json",
 		Args:    arguments(0, 0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if out == "" {
-				return errNoOut(cmd)
+			if err := mayWrite(cmd, out, force); err != nil {
+				return err
 			}
 			t, err := openTokenizer(cmd, name)
 			if err != nil {
@@ -166,11 +169,23 @@ func newTokenizerExport() *cobra.Command {
 	}
 	tokenizerFlag(cmd, &name)
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to write")
+	forceFlag(cmd, &force)
 	return cmd
 }
 
-func errNoOut(cmd *cobra.Command) error {
-	return wrongUsage(cmd, "--out is missing: name the file to write")
+func forceFlag(cmd *cobra.Command, force *bool) {
+	cmd.Flags().BoolVar(force, "force", false, "replace the file that is there")
+}
+
+// mayWrite refuses to replace a file that nobody said may be replaced: runs go by the tokenizer's file that they name.
+func mayWrite(cmd *cobra.Command, out string, force bool) error {
+	switch {
+	case out == "":
+		return wrongUsage(cmd, "--out is missing: name the file to write")
+	case exists(out) && !force:
+		return wrongUsage(cmd, "--out %s: is there already: name another file, or replace it with --force", out)
+	}
+	return nil
 }
 
 // errNoSpecials is for tokenizers without special tokens.

@@ -69,7 +69,8 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's `folder` (default runs/NAME)")
 	cmd.Flags().BoolVar(&f.fresh, "fresh", false, "start anew; the old run is moved to FOLDER/old-1, nothing is deleted")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with the folder's run, and fail where it holds none")
-	cmd.Flags().Int64Var(&f.fromStep, "from-step", -1, "go on from the checkpoint of this `step`; newer ones are set aside, nothing is deleted")
+	f.fromStep = -1
+	cmd.Flags().Var((*stepFlag)(&f.fromStep), "from-step", "go on from the checkpoint of this `step`; newer ones are set aside, nothing is deleted")
 	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "take three steps, say what the run takes, and keep nothing")
 	cmd.Flags().BoolVar(&f.anyway, "ignore-estimates", false, "start although the memory, or the disk for token files, that the run is estimated to take is not there")
 	cmd.Flags().Float64Var(&f.maxSeconds, "max-seconds", 0, "stop and save after this many `seconds`, 0 = no limit")
@@ -81,7 +82,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, path string) error {
-	for _, pair := range [][2]string{{"fresh", "resume"}, {"dry-run", "fresh"}, {"dry-run", "profile"}} {
+	for _, pair := range [][2]string{{"fresh", "resume"}, {"dry-run", "fresh"}, {"dry-run", "from-step"}, {"dry-run", "profile"}} {
 		if err := exclusive(cmd, pair[0], pair[1]); err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	if f.finished {
 		note(cmd.OutOrStdout(), "the run was done already, so nothing was trained: %s", f.anotherRun(source))
 	}
-	return started, conclude(ctx, cmd, commandLine(cmd, source.path), source.dir, loaded.Run, outcome)
+	return started, conclude(ctx, cmd, commandLine(cmd, source.path, "max-step"), source.dir, loaded.Run, outcome)
 }
 
 // job is the run of train and of a rehearsal.
@@ -255,8 +256,8 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 	return nil
 }
 
-// commandLine is the command line that goes on with a run: this one without --fresh and --from-step.
-func commandLine(cmd *cobra.Command, path string) string {
+// commandLine is the command line that goes on with a run: this one without --fresh and --from-step, and without other flags that are named.
+func commandLine(cmd *cobra.Command, path string, without ...string) string {
 	words := []string{programName(), cmd.Name(), shellWord(path)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch v := f.Value.(type) {
@@ -266,7 +267,7 @@ func commandLine(cmd *cobra.Command, path string) string {
 			}
 		default:
 			switch {
-			case f.Name == "fresh" || f.Name == "from-step" || f.Hidden:
+			case f.Name == "fresh" || f.Name == "from-step" || f.Hidden || slices.Contains(without, f.Name):
 			case v.Type() == "bool":
 				words = append(words, "--"+f.Name)
 			default:

@@ -13,6 +13,7 @@ import (
 	"prenorm/data/batch"
 	"prenorm/data/corpus"
 	"prenorm/data/dataset"
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/data/token"
 	"prenorm/train"
@@ -155,7 +156,7 @@ func splitOf(dir string, r *shard.Reader, t token.Tokenizer, fingerprint string)
 
 // recordedVal reads the summary of the validation text from a sources file of package dataset.
 func recordedVal(path string) (corpus.Summary, bool) {
-	content, err := os.ReadFile(path)
+	content, err := regular.ReadFile(path)
 	if err != nil {
 		return corpus.Summary{}, false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,28 +41,30 @@ type verifyRecord struct {
 	Bytes      int64  `json:"bytes,omitempty"`
 	Problem    string `json:"problem,omitempty"`
 
-	Kept []string `json:"kept,omitempty"` // why it is; none where the next save removes it, or where this was asked of one checkpoint
+	Aside bool     `json:"set_aside,omitempty"` // it is none of the run any more
+	Kept  []string `json:"kept,omitempty"`      // why it is; none where the next save removes it, or where this was asked of one checkpoint
 }
 
 func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 	var records []verifyRecord
 	whole := true
 	for _, path := range paths {
-		dirs, err := checkpointsOf(path)
+		dirs, aside, err := checkpointsOf(path)
 		if err != nil {
-			return err
+			records, whole = append(records, verifyRecord{Checkpoint: path, Problem: err.Error()}), false
+			continue
 		}
 		first := len(records)
-		for _, dir := range dirs {
+		for _, dir := range slices.Concat(dirs, aside) {
 			a, err := checkpoint.Audit(checkpoint.OS, dir)
-			r := verifyRecord{Checkpoint: dir, Whole: err == nil, Step: a.Step, Files: a.Files, Bytes: a.Bytes}
+			r := verifyRecord{Checkpoint: dir, Whole: err == nil, Step: a.Step, Files: a.Files, Bytes: a.Bytes, Aside: slices.Contains(aside, dir)}
 			if err != nil {
 				r.Problem, whole = err.Error(), false
 			}
 			records = append(records, r)
 		}
-		if dirs[0] != path {
-			explainKept(path, records[first:])
+		if !slices.Contains(dirs, path) {
+			explainKept(path, records[first:first+len(dirs)])
 		}
 	}
 	if err := f.print(cmd, records); err != nil {
@@ -73,23 +76,29 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// checkpointsOf are the checkpoints that a path means.
-func checkpointsOf(path string) ([]string, error) {
+// checkpointsOf are the checkpoints that a path means, and those of its run that were set aside.
+func checkpointsOf(path string) (dirs, aside []string, err error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder: give that of a run, such as runs/quickstart, or of one checkpoint in it", path)
+		return nil, nil, fmt.Errorf("%s is no folder: give that of a run, such as runs/quickstart, or of one checkpoint in it", path)
 	}
-	entries, err := checkpoint.List(checkpoint.OS, filepath.Join(path, train.CheckpointFolder))
+	root := filepath.Join(path, train.CheckpointFolder)
+	entries, err := checkpoint.List(checkpoint.OS, root)
+	if err == nil {
+		aside, err = checkpoint.Aside(checkpoint.OS, root)
+	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var dirs []string
 	for _, e := range entries {
 		dirs = append(dirs, e.Dir)
 	}
-	if len(dirs) == 0 { // a checkpoint's own folder, whole or not
-		dirs = []string{path}
+	if len(dirs)+len(aside) > 0 {
+		return dirs, aside, nil
 	}
-	return dirs, nil
+	if exists(root) || exists(filepath.Join(path, train.MetricsFile)) || len(filesLike(path, "*")) == 0 {
+		return nil, nil, fmt.Errorf("%s holds no checkpoint", path)
+	}
+	return []string{path}, nil, nil // a checkpoint's own folder, whole or not
 }
 
 func (f *verifyFlags) print(cmd *cobra.Command, records []verifyRecord) error {
@@ -100,6 +109,9 @@ func (f *verifyFlags) print(cmd *cobra.Command, records []verifyRecord) error {
 	for _, r := range records {
 		if r.Whole {
 			kept := ""
+			if r.Aside {
+				kept = "; set aside"
+			}
 			if len(r.Kept) > 0 {
 				kept = "; kept: " + strings.Join(r.Kept, ", ")
 			}

@@ -68,6 +68,28 @@ func TestDiff(t *testing.T) {
 	command("diff", "runs/a", "runs").want(t, exitFailure, "runs holds no checkpoint")
 }
 
+// TestVerifyResumeHeldBack checks a run that holds steps back: each counts as a step, and what was recorded of it is compared.
+func TestVerifyResumeHeldBack(t *testing.T) {
+	inTiny(t)
+	t.Setenv(asCommand, "")
+	wild := []string{"verify-resume", "tiny.yaml", "--steps", "5", "--out", "both", "--set", "train.optimizer.lr=0.1", "--set", "train.schedule.warmup=0",
+		"--set", "train.guard={policy: skip, sigma: 0.01, window: 2, limit: 2, bundles: 0}"}
+	command(wild...).want(t, exitOK, "same, bit for bit")
+	path := "both/parts/metrics.jsonl"
+	text := read(t, path)
+	if !strings.Contains(text, `"kind":"guard"`) {
+		t.Fatalf("nothing is held back:\n%s", text)
+	}
+	if got := losses("both/parts"); len(got) != 10 {
+		t.Errorf("steps %q", got)
+	}
+	write(t, path, strings.Replace(text, `"cause":"`, `"cause":"not `, 1))
+	c := &resumeCheck{verifyResumeFlags: &verifyResumeFlags{steps: 5}}
+	if differ, err := c.differ("both/whole", "both/parts"); err != nil || !strings.Contains(differ, "held back") {
+		t.Errorf("another cause: %q, %v", differ, err)
+	}
+}
+
 // TestVerifyResume: the whole check with real kills, also with another number of workers after it, and with a step that is not what it was.
 func TestVerifyResume(t *testing.T) {
 	inTiny(t)

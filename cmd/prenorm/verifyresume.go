@@ -18,8 +18,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data/regular"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
+	"prenorm/train/metrics"
 )
 
 type verifyResumeFlags struct {
@@ -178,9 +180,9 @@ func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) 
 	}
 }
 
-// losses are the lines of the metrics of a run that are of its updates, without what depends on the clock.
+// losses are the lines of the metrics of a run that are of its steps, applied or held back, without what depends on the clock.
 func losses(dir string) (lines []string) {
-	data, err := os.ReadFile(filepath.Join(dir, train.MetricsFile))
+	data, err := regular.ReadFile(filepath.Join(dir, train.MetricsFile))
 	if err != nil {
 		return nil
 	}
@@ -191,8 +193,12 @@ func losses(dir string) (lines []string) {
 			Loss     json.RawMessage `json:"loss"`
 			GradNorm json.RawMessage `json:"grad_norm"`
 		}
-		if json.Unmarshal(s.Bytes(), &r) == nil && r.Kind == "train" {
+		switch err := json.Unmarshal(s.Bytes(), &r); {
+		case err != nil:
+		case r.Kind == metrics.KindTrain:
 			lines = append(lines, fmt.Sprintf("step %d: loss %s, gradient norm %s", r.Step, r.Loss, r.GradNorm))
+		case r.Kind == metrics.KindGuard:
+			lines = append(lines, fmt.Sprintf("step %d: held back %s", r.Step, s.Bytes()))
 		}
 	}
 	return lines

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"prenorm/data"
 	"prenorm/data/corpus"
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/data/token"
 )
@@ -117,7 +117,7 @@ func (b *builder) recall() bool {
 	if path == "" {
 		return false
 	}
-	content, err := os.ReadFile(path)
+	content, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}

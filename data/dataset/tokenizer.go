@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prenorm/data/corpus"
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/data/token"
 )
@@ -64,7 +65,7 @@ func (b *builder) savedTokenizer(prefix string) token.Tokenizer {
 		if !mine || !whole {
 			continue
 		}
-		file, err := os.ReadFile(path)
+		file, err := regular.ReadFile(path)
 		if sum := sha256.Sum256(file); err == nil && hex.EncodeToString(sum[:]) != name {
 			err = errors.New("its content does not match the fingerprint in its name")
 		}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"sync"
+
+	"prenorm/data/regular"
 )
 
 // Reader reads the ids of a shard. It is safe for concurrent use. Files that [Create] replaces stay as they were for those who have them
@@ -30,7 +31,7 @@ func Open(path string) (*Reader, error) { return OpenUnless(path, func() error {
 
 // OpenUnless is [Open] that asks stop again and again while it checks, and gives up with its error.
 func OpenUnless(path string, stop func() error) (*Reader, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("token shard: %w", err)
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"prenorm/data/regular"
 )
 
 // A shard that takes long to write lies beside its later name, with a journal of the places up to which it is on disk, so that another
@@ -177,11 +179,11 @@ func unlock(lock *flock.Flock) {
 // lastCheckpoint returns the last checkpoint of the journal that the unfinished shard's bytes agree with, nil for none, and the journal's
 // size up to there.
 func lastCheckpoint(path string, meta Meta) (last *checkpoint, size int64) {
-	journal, err := os.ReadFile(path + journalName)
+	journal, err := regular.ReadFile(path + journalName)
 	if err != nil {
 		return nil, 0
 	}
-	ids, err := os.Open(path + unfinished)
+	ids, err := regular.Open(path + unfinished)
 	if err != nil {
 		return nil, 0
 	}

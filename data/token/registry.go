@@ -13,6 +13,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"prenorm/configs/problem"
+	"prenorm/data/regular"
 )
 
 // Progress tells how far training has come. While texts are read, done is the number of bytes so far and total is 0 (the end is not
@@ -118,7 +119,7 @@ func Unmarshal(file []byte) (Tokenizer, error) {
 // Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, or a SentencePiece
 // model.
 func Load(path string) (Tokenizer, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer file: %w", err)
 	}

@@ -45,6 +45,18 @@ func SetAside(fsys FS, root string, above int64) (moved []string, err error) {
 	return moved, nil
 }
 
+// Aside lists the folders of checkpoints under root that were set aside.
+func Aside(fsys FS, root string) (dirs []string, err error) {
+	names, err := listNames(fsys, root)
+	for _, name := range names {
+		base, _, found := strings.Cut(name, asidePart)
+		if _, old, ok := parseName(base); found && ok && !old {
+			dirs = append(dirs, join(root, name))
+		}
+	}
+	return dirs, err
+}
+
 // PutBack gives checkpoints that were set aside their names back.
 func PutBack(fsys FS, root string, moved []string) error {
 	for _, dir := range slices.Backward(moved) {

@@ -1,12 +1,15 @@
 package checkpoint
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"prenorm/data/regular"
 )
 
 // RunLock is held by the one process that writes to a run's folder. The system gives it up when the process ends, however it ends.
@@ -21,6 +24,9 @@ func Lock(runDir string) (*RunLock, error) {
 		lock: flock.New(join(runDir, "run.lock"), flock.SetPermissions(0o644)),
 		// The number has a file of its own because Windows lets nobody else read a locked one.
 		pid: join(runDir, "run.pid"),
+	}
+	if err := errors.Join(regular.Check(l.lock.Path()), regular.Check(l.pid)); err != nil {
+		return nil, fmt.Errorf("run folder %s: cannot be locked: %w", runDir, err)
 	}
 	ok, err := l.lock.TryLock()
 	if err != nil {

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"prenorm/data/regular"
 )
 
 // Read returns the records of a metrics file in order, for reports and plots. A torn last line is left out; any other line that is no
 // record is an error that gives its number.
 func Read(path string) ([]Record, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"prenorm/data/regular"
 )
 
 // Writer appends records to a metrics file. Every record reaches the system in one write before Write returns. A Writer is not for use by
@@ -61,6 +63,9 @@ func Open(path string, step int64) (*Writer, Recovered, error) {
 }
 
 func open(path string, step int64) (*Writer, Recovered, error) {
+	if err := regular.Check(path); err != nil {
+		return nil, Recovered{}, err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, Recovered{}, err
