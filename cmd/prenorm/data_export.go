@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data"
 	"prenorm/data/dataset"
 	"prenorm/data/shard"
 	"prenorm/train"
@@ -19,6 +20,7 @@ type dataExportFlags struct {
 	runFlags
 	format string
 	out    string
+	force  bool
 }
 
 func newDataExport() *cobra.Command {
@@ -38,6 +40,7 @@ header. prenorm reads both: data.train: train.bin, with the tokenizer in data.to
 	f.setFlag(cmd)
 	cmd.Flags().StringVar(&f.format, "format", shard.NanoGPT, "`nanogpt|llm.c`")
 	cmd.Flags().StringVar(&f.out, "out", "", "the `folder` for the files; made if it is missing")
+	forceFlag(cmd, &f.force)
 	must(cmd.MarkFlagDirname("out"))
 	must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(shard.ForeignFormats, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
@@ -55,6 +58,9 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 		return err
 	}
 	if err := l.NeedsData(); err != nil {
+		return err
+	}
+	if err := f.mayWrite(cmd, l.Run.Data); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
@@ -78,15 +84,41 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 	return f.write(cmd, d)
 }
 
+// binNames are the names of the files of a source, "" for the only one.
+func binNames(source string) [2]string {
+	if source != "" {
+		source += "-"
+	}
+	return [2]string{source + "train.bin", source + "val.bin"}
+}
+
+// mayWrite refuses targets that are there, and those that are read in any case.
+func (f *dataExportFlags) mayWrite(cmd *cobra.Command, d data.Config) error {
+	read := slices.Concat(d.Train, d.Val.Files, []string{d.Tokenizer.File})
+	var names []string
+	for _, s := range d.Sources {
+		read = slices.Concat(read, s.Train, s.Val)
+		pair := binNames(s.Name)
+		names = append(names, pair[:]...)
+	}
+	if len(d.Sources) == 0 {
+		pair := binNames("")
+		names = pair[:]
+	}
+	for _, name := range append(names, train.TokenizerFile) {
+		if err := mayWrite(cmd, filepath.Join(f.out, name), f.force, read...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // write writes the files of all sources and the tokenizer.
 func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset) error {
 	for _, s := range d.Sources {
-		prefix := ""
-		if s.Name != "" {
-			prefix = s.Name + "-"
-		}
+		names := binNames(s.Name)
 		for i, r := range []*shard.Reader{s.Train, s.Val} {
-			path := filepath.Join(f.out, prefix+[]string{"train.bin", "val.bin"}[i])
+			path := filepath.Join(f.out, names[i])
 			if err := shard.WriteForeign(path, f.format, r); err != nil {
 				return err
 			}

@@ -22,6 +22,15 @@ func TestDataExport(t *testing.T) {
 			t.Errorf("%s: %v, want %v", format, have, want)
 		}
 	}
+	before := read(t, filepath.Join("n", "train.bin"))
+	command("data", "export", "tiny.yaml", "--out", "n").want(t, exitUsage, "is there already", "--force")
+	command("data", "export", "tiny.yaml", "--out", "n", "--force").want(t, exitOK)
+	own := []string{"data", "export", "tiny.yaml", "--out", "n", "--force", "--set", "data.train=n/*.bin", "--set", "data.tokenizer.file=" + filepath.Join("n", "tokenizer.json")}
+	command(own...).want(t, exitUsage, "is what is read")
+	if read(t, filepath.Join("n", "train.bin")) != before {
+		t.Error("what was read was replaced")
+	}
+	command("tokenizer", "train", "text.txt", "--vocab", "300", "--out", "text.txt", "--force").want(t, exitUsage, "text.txt is what is read")
 	command("data", "report", filepath.Join("n", "train.bin"), "--set", "data.val.by=end").want(t, exitFailure, "token ids of another program")
 	command("data", "export", "tiny.yaml").want(t, exitUsage, "--out is missing")
 	command("data", "export", "tiny.yaml", "--out", "x", "--format", "csv").want(t, exitUsage, "wants nanogpt or llm.c")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"errors"
 	"fmt"
 	"io"
@@ -117,7 +118,7 @@ func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) error {
 	if !known {
 		return wrongUsage(cmd, "--format %q is not known (allowed: prenorm, huggingface)", f.format)
 	}
-	if err := mayWrite(cmd, f.out, f.force); err != nil {
+	if err := mayWrite(cmd, f.out, f.force, texts...); err != nil {
 		return err
 	}
 	c, err := openTexts(cmd, texts, f.invalid)
@@ -177,8 +178,17 @@ func forceFlag(cmd *cobra.Command, force *bool) {
 	cmd.Flags().BoolVar(force, "force", false, "replace the file that is there")
 }
 
-// mayWrite refuses to replace a file that nobody said may be replaced: runs go by the tokenizer's file that they name.
-func mayWrite(cmd *cobra.Command, out string, force bool) error {
+// mayWrite refuses to replace a file that nobody said may be replaced: runs go by the tokenizer's file that they name. A file that is read for
+// what is written is never replaced; it is found among the patterns, if they do not name it by its folder.
+func mayWrite(cmd *cobra.Command, out string, force bool, read ...string) error {
+	for _, pattern := range read {
+		paths, _ := filepath.Glob(os.ExpandEnv(pattern))
+		for _, path := range append(paths, os.ExpandEnv(pattern)) {
+			if sameFile(path, out) {
+				return wrongUsage(cmd, "--out: %s is what is read, and would be replaced: name another place", out)
+			}
+		}
+	}
 	switch {
 	case out == "":
 		return wrongUsage(cmd, "--out is missing: name the file to write")
@@ -186,6 +196,13 @@ func mayWrite(cmd *cobra.Command, out string, force bool) error {
 		return wrongUsage(cmd, "--out %s: is there already: name another file, or replace it with --force", out)
 	}
 	return nil
+}
+
+// sameFile says whether two names are of one file.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	second, also := os.Stat(b)
+	return err == nil && also == nil && os.SameFile(first, second)
 }
 
 // errNoSpecials is for tokenizers without special tokens.

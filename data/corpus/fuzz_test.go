@@ -80,6 +80,13 @@ func TestDamagedParquet(t *testing.T) {
 	t.Logf("the library panicked %d times", panics)
 }
 
+// TestRefusedCodec wants LZ4 to be refused by name: the library reads it wrongly.
+func TestRefusedCodec(t *testing.T) {
+	if _, err := read(t, "a.parquet", []byte(fixture(t, "lz4.parquet"))); err == nil || !strings.Contains(err.Error(), "column text is compressed by LZ4_RAW, which is not read: write it with zstd") {
+		t.Error(err)
+	}
+}
+
 // FuzzTable holds tables to what encoding/csv reads, which turns CR LF into LF everywhere and is otherwise of the same mind.
 func FuzzTable(f *testing.F) {
 	f.Add("text,b\n\"a\"\"\r\n,\",2\n\n3,4")

@@ -122,9 +122,24 @@ func (p *parquetReader) check(c *parquet.Column) error {
 	case c.Type().Kind() != parquet.ByteArray:
 		what = "values of type " + c.Type().String()
 	default:
-		return nil
+		return p.checkCodec(c)
 	}
 	return ownError{fmt.Errorf("%s: column %s holds %s and not one text a row: name the column that does, with dots for one inside another (--set data.field=NAME)", p.name, strings.Join(p.field, "."), what)}
+}
+
+// checkCodec refuses compressions that are not read. The library takes whole LZ4 pages for damaged ones, and unpacks damaged ones without a bound
+// on memory.
+func (p *parquetReader) checkCodec(c *parquet.Column) error {
+	for _, group := range p.file.Metadata().RowGroups {
+		if c.Index() >= len(group.Columns) {
+			return fmt.Errorf("a group of rows has %d columns, the text's is number %d", len(group.Columns), c.Index()+1)
+		}
+		switch codec := group.Columns[c.Index()].MetaData.Codec; codec {
+		case format.Lz4, format.Lz4Raw, format.LZO:
+			return ownError{fmt.Errorf("%s: column %s is compressed by %v, which is not read: write it with zstd, snappy, gzip or brotli, or without compression", p.name, strings.Join(p.field, "."), codec)}
+		}
+	}
+	return nil
 }
 
 // group reads the texts of one group of rows.

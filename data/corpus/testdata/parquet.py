@@ -13,6 +13,7 @@ table = pa.table({
 for name, options in {
     "snappy": dict(compression="snappy"),
     "zstd": dict(compression="zstd", use_dictionary=False, data_page_version="2.0"),
+    "lz4": dict(compression="lz4"),
     "gzip": dict(compression="gzip", row_group_size=3),
     "none": dict(compression="none", data_page_size=1, write_batch_size=1, use_dictionary=["text"]),
 }.items():
