@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"prenorm/data/batch"
 	"prenorm/data/corpus"
@@ -43,6 +44,11 @@ func (l *loop) openLoaders(r *Refused) {
 			}
 			r.addOf(s.Name, key, fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1))
 		}
+		for side, key := range [...]string{corpus.Train: "data.train", corpus.Val: "data.val.files"} {
+			if err == nil && s.Val.Len() > int64(l.Model.Context) {
+				r.addOf(s.Name, key, predicts(rule, s.Text(corpus.Side(side)), l.Model.Context))
+			}
+		}
 		if err != nil {
 			continue
 		}
@@ -50,6 +56,30 @@ func (l *loop) openLoaders(r *Refused) {
 			l.packed = append(l.packed, *p)
 		}
 		l.loaders = append(l.loaders, loader)
+	}
+}
+
+// predicts wants a row with a token to predict. Where attention crosses documents, every row has one.
+func predicts(rule batch.Rule, text batch.Text, context int) error {
+	if !rule.Closed {
+		return nil
+	}
+	reader, err := rule.Eval(text, 1, context, 0)
+	if err != nil {
+		return err
+	}
+	var row batch.Batch
+	for {
+		if err := reader.Next(&row); err == io.EOF {
+			return fmt.Errorf("no token can be predicted from another one of its document: use longer documents, or set data.cross_documents to true")
+		} else if err != nil {
+			return err
+		}
+		for _, target := range row.Targets {
+			if target >= 0 {
+				return nil
+			}
+		}
 	}
 }
 

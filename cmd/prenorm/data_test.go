@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -34,6 +35,21 @@ func TestDataExport(t *testing.T) {
 	command("data", "report", filepath.Join("n", "train.bin"), "--set", "data.val.by=end").want(t, exitFailure, "token ids of another program")
 	command("data", "export", "tiny.yaml").want(t, exitUsage, "--out is missing")
 	command("data", "export", "tiny.yaml", "--out", "x", "--format", "csv").want(t, exitUsage, "wants nanogpt or llm.c")
+}
+
+// TestNothingToPredict refuses documents of one token that attention does not leave, before the first step.
+func TestNothingToPredict(t *testing.T) {
+	inTiny(t)
+	write(t, "one.jsonl", strings.Repeat("{\"text\": \"a\"}\n", 300))
+	for _, key := range []string{"data.train", "data.val.files"} {
+		args := []string{"train", "tiny.yaml", "--set", "data.tokenizer.kind=byte", "--set", "data.train=text.txt", "--set", "data.val.files=text.txt", "--set", "data.cross_documents=false"}
+		if key == "data.val.files" {
+			args = append(args, "--set", "data.val.files=one.jsonl")
+		} else {
+			args = append(args, "--set", "data.val.files=", "--set", "data.train=one.jsonl", "--set", "data.val.by=end", "--set", "data.val.fraction=0.5")
+		}
+		command(args...).want(t, exitFailure, "no token can be predicted", "data.cross_documents")
+	}
 }
 
 // TestSourcesInWords goes the way of a user with several sources: train, go on, evaluate.

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"path/filepath"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
