@@ -18,6 +18,9 @@ func TestConformance(t *testing.T) {
 			}
 			kerneltest.Run(t, func() (kernels.Backend, error) { return open(0) }, o)
 		})
+		if level.far == nil { // the same functions serve memory that no cache holds
+			continue
+		}
 		t.Run(level.name+" far", func(t *testing.T) {
 			kerneltest.Run(t, func() (kernels.Backend, error) {
 				b := newBackend(0, level)
