@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"prenorm/data/shard"
@@ -67,17 +68,18 @@ func TestGoesOnWhereItWasStopped(t *testing.T) {
 		if attempt > 200 {
 			t.Fatal("it never ends")
 		}
-		first := int64(-1)
+		var first atomic.Int64 // set by what writes, asked for by what reads
+		first.Store(-1)
 		r.notes = nil
 		opt := r.opt
 		opt.Progress = func(stage string, done, _ int64) {
-			if stage == "encoding training text" && first < 0 {
-				first = done
+			if stage == "encoding training text" {
+				first.CompareAndSwap(-1, done)
 			}
 		}
 		asked := 0
 		opt.Stop = func() error {
-			if first < 0 { // nothing is encoded yet
+			if first.Load() < 0 { // nothing is encoded yet
 				return nil
 			}
 			if asked++; asked > 300 {
@@ -88,8 +90,8 @@ func TestGoesOnWhereItWasStopped(t *testing.T) {
 		d, err := Open(r.cfg, opt)
 		if len(r.notes) > 0 {
 			wentOn++
-			if first < 200_000+pieceSize || !strings.HasPrefix(r.notes[0], "encoding training text: going on after ") {
-				t.Errorf("notes %q, and the first progress is at %d", r.notes, first)
+			if first.Load() < 200_000+pieceSize || !strings.HasPrefix(r.notes[0], "encoding training text: going on after ") {
+				t.Errorf("notes %q, and the first progress is at %d", r.notes, first.Load())
 			}
 		}
 		if err == nil {
