@@ -23,22 +23,26 @@ type pool struct {
 	turn    atomic.Uint64 // incremented for every job offered
 	closed  atomic.Bool
 	helpers []*helper
+	gauge   *gauge
+	now     func() time.Duration // since the pool was made
 	spin    bool
 	done    sync.WaitGroup
 }
 
 type helper struct {
+	index  int // it helps while the gauge has more helpers than this
 	parked atomic.Bool
 	wake   chan struct{}
-	_      [40]byte // its own cache line
+	_      [32]byte // its own cache line
 }
 
 // loop is a parallel for over tasks 0 … n-1, made once when a call is bound and run at every launch.
 type loop struct {
 	fn     func(task int)
 	n      int64
+	unit   unit
 	inline bool
-	_      [40]byte
+	_      [32]byte
 	next   atomic.Int64 // the first task not claimed
 	_      [56]byte
 	left   atomic.Int64 // tasks not finished
@@ -54,9 +58,14 @@ func newLoop(n int, ns float64, fn func(task int)) *loop {
 }
 
 func newPool(workers int) *pool {
-	p := &pool{spin: workers <= runtime.GOMAXPROCS(0)}
-	for range workers - 1 {
-		h := &helper{wake: make(chan struct{}, 1)}
+	made := time.Now()
+	p := &pool{
+		spin:  workers <= runtime.GOMAXPROCS(0),
+		gauge: newGauge(max(workers-1, 0)),
+		now:   func() time.Duration { return time.Since(made) },
+	}
+	for i := range workers - 1 {
+		h := &helper{index: i, wake: make(chan struct{}, 1)}
 		p.helpers = append(p.helpers, h)
 		p.done.Add(1)
 		go p.serve(h)
@@ -68,18 +77,37 @@ func newPool(workers int) *pool {
 // must not be run twice at the same time; different loops may.
 func (p *pool) run(l *loop) {
 	if l.inline || len(p.helpers) == 0 {
-		for t := range int(l.n) {
-			l.fn(t)
-		}
+		l.alone()
+		return
+	}
+	begun := p.now()
+	helpers := p.gauge.at(begun)
+	if helpers == 0 {
+		l.alone()
+		l.unit.learn(l.n, l.n, p.now()-begun)
 		return
 	}
 	// A helper that comes late from an earlier run of l may claim a task as soon as next is reset, hence the order.
 	l.left.Store(l.n)
 	l.next.Store(0)
-	p.offer(l)
-	l.work()
-	l.join()
+	p.offer(l, helpers)
+	ran := l.work()
+	worked := p.now()
+	ended := worked
+	if l.left.Load() > 0 {
+		l.join()
+		ended = p.now()
+	}
 	p.job.CompareAndSwap(l, nil) // or the pool would keep the loop's memory alive
+	p.gauge.note(helpers, l.unit.gain(l.n, helpers, ended-begun), ended)
+	l.unit.learn(ran, l.n, worked-begun)
+}
+
+// alone runs every task on the caller.
+func (l *loop) alone() {
+	for t := range int(l.n) {
+		l.fn(t)
+	}
 }
 
 // runAll runs loops one after the other.
@@ -89,10 +117,10 @@ func (p *pool) runAll(all []*loop) {
 	}
 }
 
-func (p *pool) offer(l *loop) {
+func (p *pool) offer(l *loop, helpers int) {
 	p.job.Store(l)
 	p.turn.Add(1)
-	for i, h := range p.helpers {
+	for i, h := range p.helpers[:helpers] {
 		if int64(i) >= l.n-1 {
 			return
 		}
@@ -106,12 +134,12 @@ func (h *helper) unpark() {
 	}
 }
 
-// work claims and runs tasks until none is left.
-func (l *loop) work() {
-	for {
+// work claims and runs tasks until none is left, and says how many it ran.
+func (l *loop) work() (ran int64) {
+	for ; ; ran++ {
 		t := l.next.Add(1) - 1
 		if t >= l.n {
-			return
+			return ran
 		}
 		l.fn(int(t))
 		if l.left.Add(-1) == 0 && l.parked.CompareAndSwap(true, false) {
@@ -146,15 +174,18 @@ func (p *pool) serve(h *helper) {
 		if p.closed.Load() {
 			return
 		}
-		if l := p.job.Load(); l != nil {
+		if l := p.job.Load(); l != nil && p.helps(h) {
 			l.work()
 		}
 	}
 }
 
+// helps says whether h is one of those that loops are offered to.
+func (p *pool) helps(h *helper) bool { return h.index < int(p.gauge.active.Load()) }
+
 // idle returns when a job may have come after the turn seen.
 func (p *pool) idle(h *helper, seen uint64) {
-	if p.spin && spinUntil(helperSpin, func() bool { return p.turn.Load() != seen }) {
+	if p.spin && p.helps(h) && spinUntil(helperSpin, func() bool { return p.turn.Load() != seen }) {
 		return
 	}
 	h.parked.Store(true)
@@ -166,14 +197,16 @@ func (p *pool) idle(h *helper, seen uint64) {
 
 // spinUntil polls for at most about d and says whether cond came true. It lets other goroutines of the process run.
 func spinUntil(d time.Duration, cond func() bool) bool {
-	start := time.Now()
+	var start time.Time
 	for {
 		for range 100 {
 			if cond() {
 				return true
 			}
 		}
-		if time.Since(start) > d {
+		if start.IsZero() {
+			start = time.Now()
+		} else if time.Since(start) > d {
 			return false
 		}
 		runtime.Gosched()
