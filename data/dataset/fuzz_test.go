@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -43,7 +44,7 @@ func TestForgedSources(t *testing.T) {
 	}
 	for name, change := range map[string]func(*record){
 		"few":   func(r *record) { r.Few = -7 },
-		"many":  func(r *record) { r.Few = 1 << 40 },
+		"many":  func(r *record) { r.Few = math.MaxInt },
 		"train": func(r *record) { r.Train.Bytes, r.Train.Documents = -1, -1 },
 		"print": func(r *record) { r.Train.Fingerprint[3]++ },
 	} {
