@@ -39,6 +39,11 @@ func (r *reading) archive(m member, emit func(chunk) error) error {
 			return err
 		}
 	}
+	if m.format.Packing != "" { // the checksum stands behind the archive
+		if _, err := io.Copy(io.Discard, m.in); err != nil {
+			return err
+		}
+	}
 	if !found {
 		return fmt.Errorf("%s: the archive holds %s: name another text", m.name, data.NoExtension)
 	}
