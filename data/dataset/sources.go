@@ -23,11 +23,12 @@ type Source struct {
 
 	starts    [2]*shard.Starts // by side; nil where nothing asks
 	separated bool
+	stop      func() error
 }
 
 // Text is one side's tokens, and where its documents begin where the configuration asks for that.
 func (s *Source) Text(side corpus.Side) batch.Text {
-	text := batch.Text{Tokens: [...]*shard.Reader{corpus.Train: s.Train, corpus.Val: s.Val}[side], Separated: s.separated}
+	text := batch.Text{Tokens: [...]*shard.Reader{corpus.Train: s.Train, corpus.Val: s.Val}[side], Separated: s.separated, Stop: s.stop}
 	if starts := s.starts[side]; starts != nil {
 		text.Starts = starts
 	}
@@ -145,7 +146,7 @@ func (d *Dataset) sum(side func(Stats) Split) Split {
 
 // build makes one source. What there is of it is returned with an error too.
 func (b *builder) build(t token.Tokenizer, print [32]byte) (Source, error) {
-	s := Source{Name: b.name, Foreign: b.imported != nil, separated: t.Separator() >= 0, Stats: Stats{Tokenizer: hex.EncodeToString(print[:])}}
+	s := Source{Name: b.name, Foreign: b.imported != nil, separated: t.Separator() >= 0, stop: b.opt.Stop, Stats: Stats{Tokenizer: hex.EncodeToString(print[:])}}
 	if b.imported != nil {
 		if err := b.measure(t, print); err != nil {
 			return s, err

@@ -240,10 +240,17 @@ func TestSeparatorsAreFound(t *testing.T) {
 	for _, at := range want {
 		tokens[at] = 9
 	}
+	read := int64(0)
 	err := separators(tokens, 9, func(at int64) error {
 		have = append(have, at)
 		return nil
+	}, func(done int64) error {
+		read = done
+		return nil
 	})
+	if read != 40000 {
+		t.Errorf("the last report is of %d tokens", read)
+	}
 	if err != nil || !slices.Equal(have, want) {
 		t.Errorf("%v, %v, want %v", err, have, want)
 	}

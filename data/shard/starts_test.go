@@ -101,3 +101,15 @@ func TestStartsAreChecked(t *testing.T) {
 	}
 	refused("the size", len(good)+8, append(slices.Clone(good), make([]byte, 8)...))
 }
+
+// TestStartsStop has the check of starts end at its first question.
+func TestStartsStop(t *testing.T) {
+	r := openShard(t, some(300, 300))
+	if err := startsOf(t, r, 0, 7); err != nil {
+		t.Fatal(err)
+	}
+	stopped := errors.New("stopped")
+	if _, err := OpenStartsUnless(r, func() error { return stopped }); !errors.Is(err, stopped) || strings.Contains(err.Error(), "delete") {
+		t.Error(err)
+	}
+}
