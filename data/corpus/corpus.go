@@ -3,6 +3,7 @@
 package corpus
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -45,6 +46,7 @@ type Corpus struct {
 	auto     bool      // rule is hash unless that leaves a side empty
 	copies   string    // data.duplicates: keep, drop_exact or drop_near
 	dropped  *dropped  // nil until the copies are known
+	left     Left      // what is known of them, from here or from before
 	few      int       // documents that could not be divided by hash; 0 = the rule is as chosen
 	reading  reading
 	measures map[[2]int]*measures // by list and file
@@ -61,15 +63,23 @@ type Corpus struct {
 func Open(cfg data.Config, stdin io.Reader, dir string) (*Corpus, error) {
 	r := resolver{stdin: stdin, dir: dir, format: cfg.Format}
 	c, err := r.undivided("data.train", cfg.Train, cfg)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		c.copies = cfg.Duplicates
+		err = c.divide(&r, cfg.Val)
 	}
-	c.copies = cfg.Duplicates
-	if err := c.divide(&r, cfg.Val); err != nil {
-		c.Close()
-		return nil, err
+	return r.finish(c, err)
+}
+
+// finish gives the corpus what it has to close, or closes that where there is none.
+func (r *resolver) finish(c *Corpus, err error) (*Corpus, error) {
+	if err == nil {
+		c.spool = r.spool
+		return c, nil
 	}
-	return c, nil
+	if r.spool != nil {
+		err = errors.Join(err, r.spool.Close())
+	}
+	return nil, err
 }
 
 // divide sets how the text is divided.
@@ -82,7 +92,6 @@ func (c *Corpus) divide(r *resolver, val data.Val) (err error) {
 	if c.files[Val], err = r.resolve("data.val.files", val.Files); err != nil {
 		return err
 	}
-	c.adopt(c.files[Val])
 	c.files[Train] = without(c.files[Train], c.files[Val])
 	if len(c.files[Train]) == 0 {
 		return fmt.Errorf("data.train: every file is named by data.val.files too, so none is left to train on: name other files with --set data.val.files=PATH")
@@ -114,8 +123,8 @@ func (c *Corpus) Few() int { return c.few }
 // Note tells a person of documents that are left out, as far as that is known yet, and of a division other than the expected one.
 func (c *Corpus) Note() string {
 	var notes []string
-	if c.dropped != nil && c.dropped.count > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %d left out as copies of earlier ones (data.duplicates: %s)", counted(c.dropped.count, "document"), c.dropped.documents, c.copies))
+	if c.left.Copies > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %d left out as copies of earlier ones (data.duplicates: %s)", counted(c.left.Copies, "document"), c.left.Of, c.copies))
 	}
 	if c.few > 0 {
 		notes = append(notes, c.endNote())
@@ -139,7 +148,7 @@ func counted(n int, noun string) string {
 // dir is that of [Open].
 func Texts(patterns []string, cfg data.Config, stdin io.Reader, dir string) (*Corpus, error) {
 	r := resolver{stdin: stdin, dir: dir, format: cfg.Format}
-	return r.undivided(argument, patterns, cfg)
+	return r.finish(r.undivided(argument, patterns, cfg))
 }
 
 // undivided is a corpus whose every document is on the side Train.
@@ -151,18 +160,7 @@ func (r *resolver) undivided(key string, patterns []string, cfg data.Config) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Corpus{files: [2][]File{files, nil}, reading: reading{policy: policyOf(cfg), field: fieldPath(cfg), dir: r.dir}}
-	c.adopt(files)
-	return c, nil
-}
-
-// adopt remembers what has to be closed.
-func (c *Corpus) adopt(files []File) {
-	for _, f := range files {
-		if f.spool != nil {
-			c.spool = f.spool
-		}
-	}
+	return &Corpus{files: [2][]File{files, nil}, reading: reading{policy: policyOf(cfg), field: fieldPath(cfg), dir: r.dir}}, nil
 }
 
 // without returns the files whose identity is not among those of held.

@@ -295,6 +295,25 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+// TestProgressOfDivision ends at all bytes where a text is divided at its end, within a file of rows and within a text in stretches.
+func TestProgressOfDivision(t *testing.T) {
+	small(t, 1<<16, 1<<20)
+	row := "{\"text\": \"" + strings.Repeat("word ", 100) + "\"}\n"
+	tree(t, map[string]string{"a.txt": strings.Repeat("a line of text\n", 30_000), "b.jsonl": strings.Repeat(row, 1000), "c.txt": "short\ntext"})
+	for _, name := range []string{"a.txt", "b.jsonl", "c.txt"} {
+		cfg := config(name)
+		cfg.Val.By, cfg.Val.Fraction = "end", 0.6
+		c, err := Open(cfg, nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last, of int64
+		if _, _, err := c.Scan(func(done, total int64) { last, of = done, total }); err != nil || last != of || of == 0 {
+			t.Errorf("%s: %d of %d bytes, %v", name, last, of, err)
+		}
+	}
+}
+
 func TestScanProgress(t *testing.T) {
 	tree(t, map[string]string{"a.txt": "aaaa", "b.txt": "bbbbbb"})
 	cfg := config("a.txt")

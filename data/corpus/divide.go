@@ -24,13 +24,18 @@ type place struct {
 	share float64
 }
 
+// CutAt is where the last fraction of total starts.
+func CutAt(fraction float64, total int64) int64 {
+	return total - int64(math.Round(fraction*float64(total)))
+}
+
 // locate finds where the last fraction of all bytes starts.
 func locate(fraction float64, files []File) place {
 	var total int64
 	for _, f := range files {
 		total += f.Size
 	}
-	at := total - int64(math.Round(fraction*float64(total)))
+	at := CutAt(fraction, total)
 	for i, f := range files {
 		if at < f.Size {
 			return place{file: i, share: float64(at) / float64(f.Size)}

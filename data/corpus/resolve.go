@@ -32,6 +32,7 @@ type resolver struct {
 	used   bool      // "-" was seen
 	dir    string    // where a long standard input is kept
 	format string    // of files whose names do not tell
+	spool  *spool    // of a long standard input
 }
 
 // resolve returns the non-empty files of the patterns: in the order of the patterns, sorted by path within one, each file once. key is
@@ -206,7 +207,7 @@ func (r *resolver) standardInput(key string) ([]File, error) {
 	}
 	r.used = true
 	file, err := standardInput(r.stdin, r.dir)
-	file.Format = data.Or("", r.format)
+	file.Format, r.spool = data.Or("", r.format), file.spool
 	return []File{file}, err
 }
 

@@ -100,6 +100,9 @@ func (c *Corpus) scan(progress func(done, total int64)) (train, val Summary, err
 		tell()
 		return nil
 	})
+	if err == nil && told < done {
+		tell()
+	}
 	return sides[Train].Summary(), sides[Val].Summary(), err
 }
 

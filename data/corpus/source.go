@@ -118,8 +118,8 @@ func (r *reading) file(f File, emit func(chunk) error) error {
 		}
 		return counting.documents(m, emit)
 	})
-	if err == nil {
-		r.count(int(max(left, 0))) // other columns, or what follows the end of an archive
+	if err == nil || errors.Is(err, errEnough) {
+		r.count(int(max(left, 0))) // other columns, what follows the end of an archive, or what nobody wants
 	}
 	return err
 }

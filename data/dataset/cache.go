@@ -45,7 +45,8 @@ type record struct {
 	Files []stamp
 	Train corpus.Summary
 	Val   corpus.Summary
-	Few   int `json:",omitempty"` // see [corpus.Corpus.Few]
+	Few   int          `json:",omitempty"` // see [corpus.Corpus.Few]
+	Left  *corpus.Left `json:",omitempty"` // nil for none
 }
 
 // stamp is what a file system says of a file.
@@ -130,7 +131,7 @@ func (b *builder) recall() bool {
 		return false
 	}
 	now := b.stamps()
-	if len(now) != len(r.Files) {
+	if len(now) != len(r.Files) || min(r.Train.Documents, r.Val.Documents) < 0 || min(r.Train.Bytes, r.Val.Bytes) < 0 {
 		return false
 	}
 	for i, f := range now {
@@ -139,6 +140,9 @@ func (b *builder) recall() bool {
 		}
 	}
 	b.text.FallBack(r.Few)
+	if r.Left != nil {
+		b.text.RememberLeft(*r.Left)
+	}
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, true
 	return true
 }
@@ -156,6 +160,9 @@ func (b *builder) scan() error {
 		return err
 	}
 	r.Few = b.text.Few()
+	if left := b.text.Left(); left.Copies > 0 {
+		r.Left = &left
+	}
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, false
 	if path := b.recordPath(); path != "" {
 		if err := shard.WriteFile(path, seal(r)); err != nil {

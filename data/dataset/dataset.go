@@ -105,9 +105,9 @@ type builder struct {
 	recalled bool              // sums are of an earlier run, no text was read yet
 }
 
-// newBuilder finds the texts and their summaries.
-func newBuilder(cfg data.Config, opt Options) (*builder, error) {
-	b := &builder{cfg: cfg, opt: opt, dir: cfg.Cache}
+// newBuilder finds the texts of a source, "" for the only one, and their summaries.
+func newBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
+	b := &builder{name: name, cfg: cfg, opt: opt, dir: cfg.Cache}
 	if b.dir == "" {
 		b.dir = opt.Dir
 	}
@@ -122,12 +122,14 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 		return nil, err
 	}
 	b.text.Stop = b.opt.Stop
-	if b.imported, err = b.tokenFiles(); err != nil || b.imported != nil {
-		return b, errors.Join(err, b.makeFolder())
+	if b.imported, err = b.tokenFiles(); err == nil {
+		err = b.makeFolder()
 	}
-	if err := b.summarise(); err != nil {
-		b.text.Close()
-		return nil, err
+	if err == nil && b.imported == nil {
+		err = b.summarise()
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.text.Close())
 	}
 	return b, nil
 }
@@ -141,11 +143,8 @@ func (b *builder) makeFolder() error {
 	return nil
 }
 
-// summarise makes the folder and finds the summaries of the texts.
+// summarise finds the summaries of the texts.
 func (b *builder) summarise() error {
-	if err := b.makeFolder(); err != nil {
-		return err
-	}
 	if !b.recall() {
 		if err := b.scan(); err != nil {
 			return err

@@ -124,7 +124,7 @@ func (im *imported) span(b *builder, side corpus.Side) (files []*shard.Foreign, 
 		to += t.Len()
 	}
 	if shared {
-		if cut := int64(float64(to) * (1 - b.cfg.Val.Fraction)); side == corpus.Train {
+		if cut := corpus.CutAt(b.cfg.Val.Fraction, to); side == corpus.Train {
 			to = cut
 		} else {
 			from = cut

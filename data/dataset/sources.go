@@ -62,21 +62,32 @@ type builders []*builder
 func newBuilders(cfg data.Config, opt Options) (builders, error) {
 	opt.Stop = lasting(opt.Stop)
 	if len(cfg.Sources) == 0 {
-		b, err := newBuilder(cfg, opt)
-		return builders{b}, err
+		b, err := newBuilder("", cfg, opt)
+		if err != nil {
+			return nil, err
+		}
+		return builders{b}, nil
 	}
 	var all builders
 	for i, own := range cfg.Each() {
-		name := cfg.Sources[i].Name
-		b, err := newBuilder(own, opt)
+		b, err := newBuilder(cfg.Sources[i].Name, own, opt)
 		if err != nil {
 			all.close()
-			return nil, fmt.Errorf("data.sources, %s: %w", name, err)
+			return nil, ofSource(cfg.Sources[i].Name, err)
 		}
-		b.name = name
 		all = append(all, b)
 	}
 	return all, nil
+}
+
+// of says which source an error is of, where there are several.
+func (b *builder) of(err error) error { return ofSource(b.name, err) }
+
+func ofSource(name string, err error) error {
+	if name == "" {
+		return err
+	}
+	return fmt.Errorf("data.sources, %s: %w", name, err)
 }
 
 func (all builders) close() {
@@ -93,11 +104,11 @@ func (all builders) rescan() (changed bool, err error) {
 		if !b.recalled {
 			continue
 		}
-		before := b.sums
+		sums, few := b.sums, b.text.Few()
 		if err := b.scan(); err != nil {
-			return false, err
+			return false, b.of(err)
 		}
-		changed = changed || b.sums != before
+		changed = changed || b.sums != sums || b.text.Few() != few
 	}
 	return changed, nil
 }
@@ -117,10 +128,7 @@ func (all builders) build() (*Dataset, error) {
 		s, err := b.build(d.Tokenizer, print)
 		d.Sources = append(d.Sources, s)
 		if err != nil {
-			if b.name != "" {
-				err = fmt.Errorf("data.sources, %s: %w", b.name, err)
-			}
-			return nil, errors.Join(err, d.Close())
+			return nil, errors.Join(b.of(err), d.Close())
 		}
 	}
 	d.Train, d.Val = d.Sources[0].Train, d.Sources[0].Val

@@ -198,6 +198,13 @@ func TestTokenFilesAreDivided(t *testing.T) {
 func TestTokenFilesRefused(t *testing.T) {
 	r := newRun(t)
 	write(t, "a.bin", uint16s(1, 2, 300, 4, 5, 6))
+	r.cfg.Train = []string{"a.bin", "text"}
+	if _, err := Open(r.cfg, r.opt); err == nil {
+		t.Error("ids and text are read as one")
+	}
+	if _, err := os.Stat("run"); err == nil {
+		t.Error("a folder is made for texts that are refused")
+	}
 	write(t, "b.bin", uint16s(7, 8, 60000, 10))
 	r.cfg.Val = data.Val{Fraction: 0.5, By: "auto"}
 	for _, test := range []struct{ kind, by, train, want string }{
@@ -253,5 +260,55 @@ func TestSeparatorsAreFound(t *testing.T) {
 	}
 	if err != nil || !slices.Equal(have, want) {
 		t.Errorf("%v, %v, want %v", err, have, want)
+	}
+}
+
+// TestTokenFilesAreCutByTheFraction wants a share that the sum in floating-point numbers falls short of.
+func TestTokenFilesAreCutByTheFraction(t *testing.T) {
+	r := newRun(t)
+	write(t, "a.bin", uint16s(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))
+	r.cfg.Tokenizer.Kind, r.cfg.Val, r.cfg.Train = "gpt2", data.Val{Fraction: 0.9, By: "end"}, []string{"a.bin"}
+	d, err := Open(r.cfg, r.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if d.Train.Len() != 1 || d.Val.Len() != 9 {
+		t.Errorf("%d and %d ids", d.Train.Len(), d.Val.Len())
+	}
+}
+
+// TestRereadNamesTheSource damages the text of a source without a trace in size and time.
+func TestRereadNamesTheSource(t *testing.T) {
+	r := newRun(t)
+	r.cfg.Train, r.cfg.Val.Files = nil, nil
+	r.cfg.Sources = []data.Source{{Name: "one", Train: []string{"text/a.txt"}, Val: []string{"val.txt"}, Weight: 1}, {Name: "two", Train: []string{"text/b.txt"}, Val: []string{"val.txt"}, Weight: 1}}
+	r.open(t)
+	text, err := os.ReadFile("text/b.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[700] = 0xFF
+	write(t, "text/b.txt", string(text))
+	for _, path := range append(glob(t, "run/train-*"), glob(t, "run/tokenizer-*")...) {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Open(r.cfg, r.opt); err == nil || !strings.HasPrefix(err.Error(), "data.sources, two: text") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestCopiesAreNotedAgain wants the note of documents that are left out from a run that finds all in place.
+func TestCopiesAreNotedAgain(t *testing.T) {
+	r := newRun(t)
+	write(t, "text/c.txt", words(3000))
+	r.cfg.Duplicates = "drop_exact"
+	for range 2 {
+		r.open(t)
+		if len(r.notes) != 1 || !strings.HasPrefix(r.notes[0], "1 document of 4 left out as copies") {
+			t.Errorf("did %q, notes %q", r.did(), r.notes)
+		}
 	}
 }
