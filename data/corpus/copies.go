@@ -13,12 +13,6 @@ type dropped struct {
 // Left says how many documents data.duplicates leaves out, of all that were compared.
 type Left struct{ Copies, Of int }
 
-// Left is known once the texts were read, or remembered.
-func (c *Corpus) Left() Left { return c.left }
-
-// RememberLeft is for what remembers [Corpus.Left], so that [Corpus.Note] can tell of it.
-func (c *Corpus) RememberLeft(left Left) { c.left = left }
-
 // copyPlace is a document's place: the list and number of its file, and its number in the file.
 type copyPlace struct{ list, file, document int }
 
@@ -43,7 +37,7 @@ func (c *Corpus) findCopies() error {
 	if err != nil {
 		return err
 	}
-	c.dropped, c.left = d, Left{len(d.places), compared.Documents}
+	c.dropped, c.found.Left = d, Left{len(d.places), compared.Documents}
 	return nil
 }
 

@@ -295,12 +295,13 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// TestProgressOfDivision ends at all bytes where a text is divided at its end, within a file of rows and within a text in stretches.
+// TestProgressOfDivision ends at all bytes where a text is divided at its end, within a file of rows and within a text in stretches, and where much
+// stands behind the last text.
 func TestProgressOfDivision(t *testing.T) {
 	small(t, 1<<16, 1<<20)
 	row := "{\"text\": \"" + strings.Repeat("word ", 100) + "\"}\n"
-	tree(t, map[string]string{"a.txt": strings.Repeat("a line of text\n", 30_000), "b.jsonl": strings.Repeat(row, 1000), "c.txt": "short\ntext"})
-	for _, name := range []string{"a.txt", "b.jsonl", "c.txt"} {
+	tree(t, map[string]string{"a.txt": strings.Repeat("a line of text\n", 30_000), "b.jsonl": strings.Repeat(row, 1000), "c.txt": "short\ntext", "d.tar": archive(t, "a.txt", "a text", "b.txt", "another") + strings.Repeat("\x00", 1<<18)})
+	for _, name := range []string{"a.txt", "b.jsonl", "c.txt", "d.tar"} {
 		cfg := config(name)
 		cfg.Val.By, cfg.Val.Fraction = "end", 0.6
 		c, err := Open(cfg, nil, "")

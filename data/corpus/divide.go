@@ -269,10 +269,10 @@ func share(side Side, at, offset int64, size int) (from, to int) {
 }
 
 // choose returns the rule that divides the files.
-func choose(val data.Val, files []File) (rule, error) {
+func (o owner) choose(val data.Val, files []File) (rule, error) {
 	r := rule{by: val.By, fraction: val.Fraction}
 	if !(r.fraction > 0 && r.fraction < 1) {
-		return r, fmt.Errorf("data.val.fraction: %v is not between 0 and 1: validation needs a part of the text (try 0.1) or files of its own (data.val.files)", r.fraction)
+		return r, fmt.Errorf("data.val.fraction: %v is not between 0 and 1: validation needs a part of the text (try 0.1) or files of its own (%s)", r.fraction, ValFiles(string(o)))
 	}
 	switch r.by {
 	case "auto":

@@ -7,11 +7,11 @@ import (
 
 // text reads a member as one document, in stretches if it is long.
 func (r *reading) text(m member, emit func(chunk) error) error {
-	in, err := decode(m.name, m.in)
+	in, err := decode(m)
 	if err != nil {
 		return err
 	}
-	t := textReader{in: in, clean: cleaner{policy: r.policy, name: m.name, lines: true, offset: in.skipped, hint: in.hint}, raw: make([]byte, 0, blockSize)}
+	t := textReader{in: in, clean: cleaner{policy: r.policy, name: m.name, lines: true, offset: in.skipped, hint: in.hint}, raw: make([]byte, 0, m.block())}
 	room := min(m.size, int64(most+blockSize))
 	next := chunk{name: m.name}
 	for {

@@ -3,6 +3,7 @@ package corpus
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -60,5 +61,35 @@ func TestTextsComeWhole(t *testing.T) {
 		if want := map[bool]string{false: text, true: strings.Repeat("a\uFFFD", 200_000)}[name == "odd.txt"]; err != nil || got != "["+name+"|"+want+"]" {
 			t.Errorf("%s: %d bytes, %v, want one document of %d", name, len(got), err, len(want))
 		}
+	}
+}
+
+// TestSmallTextsAreCheap wants the memory that reading a small file takes for a while to be of its size, in a folder and in an archive.
+func TestSmallTextsAreCheap(t *testing.T) {
+	files := map[string]string{}
+	var members []string
+	for i := range 500 {
+		for kind, text := range map[string]string{"txt": "a text", "jsonl": `{"text": "a text"}`, "csv": "text\na text\n"} {
+			files[fmt.Sprintf("d/%d.%s", i, kind)] = text
+			members = append(members, fmt.Sprintf("%d.%s", i, kind), text)
+		}
+	}
+	files["d/a.tar"] = archive(t, members...)
+	tree(t, files)
+	c, err := Open(config("d"), nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := 0
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, err := range c.Documents(Train) {
+		if documents++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / 3000; documents < 2000 || each > 8<<10 {
+		t.Errorf("%d documents of a few bytes, each of which takes %d bytes", documents, each)
 	}
 }

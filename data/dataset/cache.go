@@ -139,10 +139,12 @@ func (b *builder) recall() bool {
 			return false
 		}
 	}
-	b.text.FallBack(r.Few)
+	found := corpus.Found{Train: r.Train, Val: r.Val}
 	if r.Left != nil {
-		b.text.RememberLeft(*r.Left)
+		found.Left = *r.Left
 	}
+	b.text.FallBack(r.Few)
+	b.text.Remember(found)
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, true
 	return true
 }
@@ -160,7 +162,7 @@ func (b *builder) scan() error {
 		return err
 	}
 	r.Few = b.text.Few()
-	if left := b.text.Left(); left.Copies > 0 {
+	if left := b.text.Found().Left; left.Copies > 0 {
 		r.Left = &left
 	}
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"prenorm/data"
@@ -118,7 +119,7 @@ func newBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
 		b.opt.Log = func(string) {}
 	}
 	var err error
-	if b.text, err = corpus.Open(cfg, opt.Stdin, b.dir); err != nil {
+	if b.text, err = corpus.OpenSource(name, cfg, opt.Stdin, b.dir); err != nil {
 		return nil, err
 	}
 	b.text.Stop = b.opt.Stop
@@ -130,6 +131,9 @@ func newBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.text.Close())
+	}
+	if note := b.text.Note(); note != "" {
+		b.log(note)
 	}
 	return b, nil
 }
@@ -145,15 +149,18 @@ func (b *builder) makeFolder() error {
 
 // summarise finds the summaries of the texts.
 func (b *builder) summarise() error {
-	if !b.recall() {
-		if err := b.scan(); err != nil {
-			return err
-		}
+	if b.recall() {
+		return nil
 	}
-	if note := b.text.Note(); note != "" {
-		b.opt.Log(note)
+	return b.scan()
+}
+
+// log tells a note on the text of the source.
+func (b *builder) log(note string) {
+	if b.name != "" {
+		note = "source " + b.name + ": " + strings.ReplaceAll(note, "\n", "\nsource "+b.name+": ")
 	}
-	return nil
+	b.opt.Log(note)
 }
 
 // Close releases the shards.

@@ -42,7 +42,7 @@ func (b *builder) tokenFiles() (*imported, error) {
 	case texts != "":
 		return nil, fmt.Errorf("%s holds token ids (.bin) and %s text: a text is one or the other (put them into sources of their own, data.sources)", ids, texts)
 	case len(im.files[corpus.Val]) == 0 && b.cfg.Val.By == "hash":
-		return nil, fmt.Errorf("%s holds token ids, which are not divided by hash: use data.val.by end, or name validation files (data.val.files)", ids)
+		return nil, fmt.Errorf("%s holds token ids, which are not divided by hash: use data.val.by end, or name validation files (%s)", ids, corpus.ValFiles(b.name))
 	}
 	return im, nil
 }

@@ -179,8 +179,8 @@ func (b *builder) build(t token.Tokenizer, print [32]byte) (Source, error) {
 		}
 	}
 	if n := s.Val.Len(); n < minVal {
-		return s, fmt.Errorf("the validation text is too short (tokens: %d, bytes: %d), at least %d tokens are needed to predict one from another: use a longer text, a larger data.val.fraction, or validation files (data.val.files)",
-			n, s.Stats.Val.Bytes, minVal)
+		return s, fmt.Errorf("the validation text is too short (tokens: %d, bytes: %d), at least %d tokens are needed to predict one from another: use a longer text, a larger data.val.fraction, or validation files (%s)",
+			n, s.Stats.Val.Bytes, minVal, corpus.ValFiles(b.name))
 	}
 	return s, nil
 }

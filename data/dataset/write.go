@@ -27,7 +27,7 @@ func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t t
 			return err
 		}
 		// The next is a new one: giving this one up removed it.
-		b.opt.Log(fmt.Sprintf("%s was left unfinished with another text, the text is encoded from its start", path))
+		b.log(fmt.Sprintf("%s was left unfinished with another text, the text is encoded from its start", path))
 	}
 }
 
@@ -56,7 +56,7 @@ func (b *builder) fill(w *shard.Writer, note []byte, side corpus.Side, t token.T
 		if err := json.Unmarshal(note, e.from); err != nil {
 			return false, errElsewhere
 		}
-		b.opt.Log(fmt.Sprintf("encoding %s text: going on after %.0f%%, where an earlier run was stopped", side, 100*float64(e.from.Bytes)/float64(max(sum.Bytes, 1))))
+		b.log(fmt.Sprintf("encoding %s text: going on after %.0f%%, where an earlier run was stopped", side, 100*float64(e.from.Bytes)/float64(max(sum.Bytes, 1))))
 	}
 	e.verify = b.cfg.Verify && (e.from == nil || e.from.Verified) // what follows a part that was not is proved with it, once all is written
 	err = e.run(b.text.Documents(side))
