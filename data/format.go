@@ -14,9 +14,6 @@ type Format struct {
 // Several says whether a file of this format may hold more than one document.
 func (f Format) Several() bool { return f.Kind != "text" }
 
-// Plain says whether the bytes of the file are its one text.
-func (f Format) Plain() bool { return f == Format{Kind: "text"} }
-
 // kinds says which extension means which kind.
 var kinds = map[string]string{
 	"txt": "text", "md": "text", "jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "tsv": "tsv", "parquet": "parquet", "tar": "tar",
@@ -50,12 +47,19 @@ func Unread(name string) string {
 	case "json":
 		return fmt.Sprintf("make a line of each record (jq -c '.[]' %s > %s.jsonl)", name, rest)
 	}
+	if packing := packings[extension]; packing != "" && JSON(rest) {
+		rest, _ = cutExtension(rest)
+		return fmt.Sprintf("make a line of each record (%s -dc %s | jq -c '.[]' > %s.jsonl)", packing, name, rest)
+	}
 	return ""
 }
 
-// JSON says whether a file's name tells that it is JSON, but not a line a record.
+// JSON says whether a file's name tells that it is JSON, packed or not, but not a line a record.
 func JSON(name string) bool {
-	_, extension := cutExtension(name)
+	rest, extension := cutExtension(name)
+	if packings[extension] != "" {
+		_, extension = cutExtension(rest)
+	}
 	return extension == "json"
 }
 

@@ -65,6 +65,7 @@ func TestOtherKinds(t *testing.T) {
 		"mixed":                         "data.train: mixed/b.txt.bz2 is passed over: pack it anew (bzip2 -dc mixed/b.txt.bz2 | zstd > mixed/b.txt.zst)",
 		"a.json":                        "data.train: a.json is read as plain text, brackets and all: if it is a list of records, make a line of each record (jq -c '.[]' a.json > a.jsonl)",
 		"a.json b.json":                 "data.train: a.json (and 1 file more) is read as plain text, brackets and all: if it is a list of records, make a line of each record (jq -c '.[]' a.json > a.jsonl)",
+		"c.json.gz":                     "data.train: c.json.gz is read as plain text, brackets and all: if it is a list of records, make a line of each record (gzip -dc c.json.gz | jq -c '.[]' > c.jsonl)",
 		"mixed/a.txt":                   "",
 		"mixed/a.txt json/a.json=jsonl": "",
 	} {
@@ -170,7 +171,7 @@ func TestShares(t *testing.T) {
 		by       string
 		parts    []string
 	}{
-		{"d", fraction, "hash", []string{"of data.val.fraction: whole documents are divided by their hash (data.val.by: hash)", "--set data.val.by=end", "(data.val.files)", "of 22100 bytes", "of 51)"}},
+		{"d", fraction, "hash", []string{"of data.val.fraction: whole documents are divided by their hash (data.val.by: hash)", "--set data.val.by=end", "(data.val.files)", "of 22100 bytes", "of 51 documents)"}},
 		{"d", fraction, "end", nil},
 		{"e.txt", 0.1, "auto", nil},
 		{"e.txt", 0.5, "auto", nil},

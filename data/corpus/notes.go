@@ -56,8 +56,8 @@ func (c *Corpus) shareNote() string {
 	if c.rule.by == "end" {
 		why = "the end is found by the sizes of the files on disk (data.val.by: end), and they are packed unequally or hold more than text"
 	}
-	return fmt.Sprintf("the validation text is %.1f%% of the text (%s of %d bytes, %s of %d), not the %v%% of data.val.fraction: %s; files of its own (%s) say what it is",
-		100*float64(val.Bytes)/all, counted(int(val.Bytes), "byte"), train.Bytes+val.Bytes, counted(val.Documents, "document"), train.Documents+val.Documents, 100*fraction, why, ValFiles(string(c.owner)))
+	return fmt.Sprintf("the validation text is %.1f%% of the text (%d of %d bytes, %d of %d documents), not the %v%% of data.val.fraction: %s; files of its own (%s) say what it is",
+		100*float64(val.Bytes)/all, val.Bytes, train.Bytes+val.Bytes, val.Documents, train.Documents+val.Documents, 100*fraction, why, ValFiles(string(c.owner)))
 }
 
 // counted is a number with its noun.

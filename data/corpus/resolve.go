@@ -74,7 +74,7 @@ func (r *resolver) tell(key string, files, again []File) {
 	if n := len(again); n > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("%s names %s more than once: it counts once", key, listed(again)))
 	}
-	plain := slices.DeleteFunc(slices.Clone(files), func(f File) bool { return !f.Format.Plain() || !data.JSON(f.Path) })
+	plain := slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Format.Kind != "text" || !data.JSON(f.Path) })
 	if len(plain) > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("%s: %s is read as plain text, brackets and all: if it is a list of records, %s", key, listed(plain), data.Unread(plain[0].Name)))
 	}
