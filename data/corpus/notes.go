@@ -56,7 +56,7 @@ func (c *Corpus) shareNote() string {
 	if c.rule.by == "end" {
 		why = "the end is found by the sizes of the files on disk (data.val.by: end), and they are packed unequally or hold more than text"
 	}
-	return fmt.Sprintf("the validation text is %.1f%% of the text (%d of %d bytes, %d of %d documents), not the %v%% of data.val.fraction: %s; files of its own (%s) say what it is",
+	return fmt.Sprintf("the validation text is %.1f%% of the text (%d of %d bytes, %d of %d documents), not the %.4g%% of data.val.fraction: %s; files of its own (%s) say what it is",
 		100*float64(val.Bytes)/all, val.Bytes, train.Bytes+val.Bytes, val.Documents, train.Documents+val.Documents, 100*fraction, why, ValFiles(string(c.owner)))
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prenorm/data/corpus"
 )
 
 // TestStop has the preparation end at every one of its questions, and wants that error each time, no unfinished file, and the same data set
@@ -87,6 +89,24 @@ func TestStopWithinLargeText(t *testing.T) {
 	for stage, least := range map[string]int{"sources-*.json": 3, "tokenizer-*.json": 9 + 40, "train-*.tokens": 9 * 4, "train-*.starts": int(tokens >> 14)} {
 		if questions[stage] < least {
 			t.Errorf("before %s: asked %d times, want %d", stage, questions[stage], least)
+		}
+	}
+}
+
+// TestRowsStop wants rows of documents to be planned with the question whether to stop that the data set was opened with.
+func TestRowsStop(t *testing.T) {
+	r := newRun(t)
+	r.cfg.Packing = "documents"
+	var stopped error
+	r.opt.Stop = func() error { return stopped }
+	d, err := Open(r.cfg, r.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, stopped = range []error{nil, errors.New("stopped")} {
+		if _, err := RuleOf(r.cfg).Loader(d.Sources[0].Text(corpus.Train), 2, 8, 1); !errors.Is(err, stopped) || (err == nil) != (stopped == nil) {
+			t.Errorf("error %v, want %v", err, stopped)
 		}
 	}
 }
