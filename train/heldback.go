@@ -196,7 +196,7 @@ func (l *loop) goPast(a attempted, record *metrics.Guard) error {
 		g.skip()
 		return nil
 	}
-	if _, err := l.good.restore(); err != nil {
+	if err := l.good.restore(); err != nil {
 		return err
 	}
 	g.rewind(a.step, c)
@@ -212,7 +212,7 @@ func (l *loop) stoppedBy(r Report, record metrics.Guard, why string) error {
 	}
 	return fmt.Errorf("step %d: %s at learning rate %.3g%s%s: the update was not applied and the state before it is saved.%s "+
 		"%s. Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), bundle,
-		l.Train.advice(!notFinite(float64(r.Loss)) && !notFinite(float64(r.GradNorm)), why != ""))
+		l.Train.advice(Result{Loss: float64(r.Loss), GradNorm: float64(r.GradNorm)}.Finite(), why != ""))
 }
 
 // firstWords name what is not finite.
