@@ -49,7 +49,7 @@ func archive(t *testing.T, names ...string) []byte {
 // TestBehindTheSeal changes bundles and gives them the checksum that they have then: what is written there is refused all the same, and never
 // believed.
 func TestBehindTheSeal(t *testing.T) {
-	all := []string{reportFile, textFile, batchesFile, weightsFile, optimizerFile, stateFile, ConfigFile, TokenizerFile}
+	all := []string{reportFile, textFile, batchesFile, weightsFile, optimizerFile, StateFile, ConfigFile, TokenizerFile}
 	if _, err := unpack(archive(t, all...)); err != nil {
 		t.Fatal(err)
 	}

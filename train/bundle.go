@@ -33,7 +33,6 @@ const (
 	batchesFile   = "batches.safetensors"
 	weightsFile   = "model.safetensors"
 	optimizerFile = "optimizer.safetensors"
-	stateFile     = "state.json"
 )
 
 // sealBytes is the length of a bundle's checksum in hexadecimal, its last bytes; sealLabel comes before it.
@@ -90,7 +89,7 @@ func (b *bundle) write(w io.Writer) (seal string, err error) {
 	add(batchesFile, func(w io.Writer) error { return safetensors.Write(w, batchTensors(b.micros), nil) })
 	add(weightsFile, func(w io.Writer) error { return safetensors.Write(w, b.state.Weights, b.state.Metadata) })
 	add(optimizerFile, func(w io.Writer) error { return safetensors.Write(w, b.state.Optimizer, nil) })
-	add(stateFile, asJSON(b.state.State))
+	add(StateFile, asJSON(b.state.State))
 	for _, name := range []string{ConfigFile, TokenizerFile} {
 		add(name, func(w io.Writer) error { _, err := w.Write(b.state.Files[name]); return err })
 	}
@@ -120,7 +119,6 @@ type sealWriter struct {
 	out  io.Writer
 	sum  hash.Hash
 	last []byte
-	size int64
 }
 
 func (s *sealWriter) Write(p []byte) (int, error) {
@@ -130,7 +128,6 @@ func (s *sealWriter) Write(p []byte) (int, error) {
 	if _, err := s.out.Write(s.last[:n]); err != nil {
 		return 0, err
 	}
-	s.size += int64(n)
 	s.last = append(s.last[:0], s.last[n:]...)
 	return len(p), nil
 }

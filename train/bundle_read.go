@@ -61,7 +61,7 @@ func parseBundle(data []byte) (*Bundle, error) {
 	if b.Report.Step < 1 {
 		return nil, fmt.Errorf("%s: step %d: steps count from 1", reportFile, b.Report.Step)
 	}
-	b.State = &checkpoint.Loaded{Step: b.Report.Step - 1, State: files[stateFile],
+	b.State = &checkpoint.Loaded{Step: b.Report.Step - 1, State: files[StateFile],
 		Files: map[string][]byte{ConfigFile: files[ConfigFile], TokenizerFile: files[TokenizerFile]}}
 	for name, list := range map[string]*[]safetensors.Tensor{weightsFile: &b.State.Weights, optimizerFile: &b.State.Optimizer} {
 		f, err := safetensors.Parse(files[name])
@@ -99,7 +99,7 @@ func unpack(data []byte) (map[string][]byte, error) {
 		}
 		files[f.Name] = data[at : at+int64(size) : at+int64(size)]
 	}
-	for _, name := range []string{reportFile, textFile, batchesFile, weightsFile, optimizerFile, stateFile, ConfigFile, TokenizerFile} {
+	for _, name := range []string{reportFile, textFile, batchesFile, weightsFile, optimizerFile, StateFile, ConfigFile, TokenizerFile} {
 		if files[name] == nil {
 			return nil, fmt.Errorf("has no %s", name)
 		}

@@ -72,7 +72,7 @@ func stateOf(c *checkpoint.Loaded) (State, error) {
 		return state, fmt.Errorf("checkpoint %s: %s: %w", c.Dir, StateFile, err)
 	}
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
-		return state, fmt.Errorf("checkpoint %s: state.json: is of step %d with %d tokens, the checkpoint of step %d", c.Dir, state.Step, state.Tokens, c.Step)
+		return state, fmt.Errorf("checkpoint %s: %s: is of step %d with %d tokens, the checkpoint of step %d", c.Dir, StateFile, state.Step, state.Tokens, c.Step)
 	}
 	return state, nil
 }
@@ -84,7 +84,7 @@ func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) 
 		return state, err
 	}
 	if err := state.Guard.check(state.Step); err != nil {
-		return state, fmt.Errorf("checkpoint %s: state.json: %w", c.Dir, err)
+		return state, fmt.Errorf("checkpoint %s: %s: %w", c.Dir, StateFile, err)
 	}
 	if err := fit(w.All(), c.Weights); err != nil {
 		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
