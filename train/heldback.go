@@ -51,12 +51,16 @@ func (l *loop) limit() Limits {
 }
 
 // keepIfGood copies the state before a step whose gradient is known, and shows that state to be a good one: the step is applied, and its loss
-// lies no more than a little above the window's mean. Otherwise the copy waits for the next step.
+// lies no more than a little above the window's mean. Otherwise the copy waits for the next step. A save at work, which reads the copy that
+// there is, is waited for: the next step will not do, as the time that a save takes must not decide what a rewind goes back to.
 func (l *loop) keepIfGood(r Result) error {
 	c := l.Train.Guard
 	c.Sigma = min(c.Sigma, calm)
 	if !r.Applied() || float32(r.Loss) > l.state.Guard.limits(c).Loss {
 		return nil
+	}
+	if err := l.settle(); err != nil {
+		return err
 	}
 	return l.keepGood()
 }

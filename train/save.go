@@ -86,11 +86,7 @@ func (l *loop) saveKeeping(best []Scored) error {
 	if err := h.hold(l.state); err != nil {
 		return err
 	}
-	files, err := l.checkpointFiles()
-	if err != nil {
-		return err
-	}
-	l.saver.Begin(h.snapshot(files), l.Checkpoint.Kept(best), l.metrics.Sync)
+	l.saver.Begin(l.snapshot(h), l.Checkpoint.Kept(best), l.metrics.Sync)
 	l.saved, l.copied, l.news = l.state.Step, time.Now(), true
 	if h == l.held {
 		return nil

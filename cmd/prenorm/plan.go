@@ -137,7 +137,7 @@ func (m memory) print(w io.Writer) {
 		t.row("copy for saving", "none", "training waits while a checkpoint is written")
 	}
 	if m.Rewind > 0 {
-		t.row("copy to rewind to", metrics.Bytes(m.Rewind), "more, on the host, and as much again while saving; checkpoints are larger by it")
+		t.row("copy to rewind to", metrics.Bytes(m.Rewind), "more, on the host; checkpoints are larger by it")
 	}
 	if m.Bundle > 0 {
 		t.row("a bundle", metrics.Bytes(m.Bundle), "on disk, and the text, where a step is held back (train.guard.bundles)")
