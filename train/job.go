@@ -96,10 +96,11 @@ type loop struct {
 	metrics      *metrics.Writer
 	progress     *metrics.Progress
 	state        State
-	loaders      []*batch.Loader // of each source
-	packed       []batch.Packing // of each source, where documents are packed whole
-	held         *held           // of the state last saved, and before that of the first; nil where training waits for saving
-	good         *held           // what the guard goes back to; nil where it does not
+	loaders      []*batch.Loader     // of each source
+	packed       []batch.Packing     // of each source, where documents are packed whole
+	validation   []*batch.Evaluation // of each source
+	held         *held               // of the state last saved, and before that of the first; nil where training waits for saving
+	good         *held               // what the guard goes back to; nil where it does not
 	saver        *checkpoint.Saver
 	files        map[string][]byte
 	newest       string    // folder of the newest checkpoint
