@@ -42,7 +42,7 @@ func ReadBundle(path string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", path, err)
 	}
-	b.Path, b.State.Dir = path, path
+	b.Path = path
 	return b, nil
 }
 

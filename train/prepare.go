@@ -161,7 +161,7 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 		l.state = State{Cursor: feed.Cursor(), Seed: l.Seed, Data: fingerprints(l.data.Stats), Sources: sourceStates(len(l.Data.Sources), l.data.Sources)}
 		return l.firstWeights()
 	}
-	if l.state, err = restore(l.weights, l.stepper, from); err != nil {
+	if l.state, err = restore(l.weights, l.stepper, from, "checkpoint "+from.Dir); err != nil {
 		return err
 	}
 	if now := fingerprints(l.data.Stats); now != l.state.Data {
