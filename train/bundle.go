@@ -234,11 +234,7 @@ const (
 // place finds the first name for the step that is free, or the bundle with that seal.
 func (b *bundle) place(fsys checkpoint.FS, dir, seal string) (name string, there bool, err error) {
 	for n := 1; ; n++ {
-		name = fmt.Sprintf("%s%08d", bundlePrefix, b.report.Step)
-		if n > 1 {
-			name += fmt.Sprint("-", n)
-		}
-		name += bundleSuffix
+		name = bundleName(b.report.Step, n)
 		f, err := fsys.Open(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return name, false, nil

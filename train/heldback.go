@@ -91,7 +91,7 @@ type attempted struct {
 }
 
 // heldBack deals with a step that was not applied: it says why, names the op, writes a bundle, and stops, skips or rewinds by the policy. The
-// error is that of a run that stops, whose state is that before the step, saved.
+// error is that of a run that stops, whose state is that before the step, saved where that can be done.
 func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	c, g := l.Train.Guard, l.state.Guard
 	cause := g.cause(a.Result, a.limits)
@@ -116,7 +116,7 @@ func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	record.Bundle = l.writeBundle(report)
 	if action == GuardStop {
 		record.Step = l.state.Step
-		return errors.Join(l.stoppedBy(report, record, stopped), l.metrics.Write(record), saved)
+		return errors.Join(l.stoppedBy(report, record, stopped, saved == nil), l.metrics.Write(record), saved)
 	}
 	if err := l.goPast(a, &record); err != nil {
 		return err
@@ -177,6 +177,10 @@ func (l *loop) writeBundle(r Report) string {
 
 // bundle saves what the step was made of.
 func (l *loop) bundle(r Report) (name string, err error) {
+	dir := filepath.Join(l.Dir, BundleFolder)
+	if err := bundleWanted(checkpoint.OS, dir, r.Step, l.Train.Guard.Bundles); err != nil {
+		return "", err
+	}
 	present, err := newWindows(l.weights, l.stepper)
 	if err != nil {
 		return "", err
@@ -186,8 +190,8 @@ func (l *loop) bundle(r Report) (name string, err error) {
 		return "", err
 	}
 	b := bundle{report: r, state: present.snapshot(l.files), micros: l.micros, decoder: l.data.Tokenizer}
-	return b.save(checkpoint.OS, filepath.Join(l.Dir, BundleFolder), l.Train.Guard.Bundles, func(name string, bytes int64) {
-		l.progress.Line(fmt.Sprintf("writing %s: %s", filepath.Join(l.Dir, BundleFolder, name), metrics.Bytes(bytes)))
+	return b.save(checkpoint.OS, dir, l.Train.Guard.Bundles, func(name string, bytes int64) {
+		l.progress.Line(fmt.Sprintf("writing %s: %s", filepath.Join(dir, name), metrics.Bytes(bytes)))
 	})
 }
 
@@ -209,13 +213,16 @@ func (l *loop) goPast(a attempted, record *metrics.Guard) error {
 }
 
 // stoppedBy explains a step that ends the run.
-func (l *loop) stoppedBy(r Report, record metrics.Guard, why string) error {
-	bundle := ""
+func (l *loop) stoppedBy(r Report, record metrics.Guard, why string, saved bool) error {
+	state, bundle := "is saved", ""
+	if !saved {
+		state = "could not be saved (see below; it is tried once more)"
+	}
 	if record.Bundle != "" {
 		bundle = fmt.Sprintf(" The step is in %s, for prenorm replay.", filepath.Join(l.Dir, filepath.FromSlash(record.Bundle)))
 	}
-	return fmt.Errorf("step %d: %s at learning rate %.3g%s%s: the update was not applied and the state before it is saved.%s "+
-		"%s. Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), bundle,
+	return fmt.Errorf("step %d: %s at learning rate %.3g%s%s: the update was not applied and the state before it %s.%s "+
+		"%s. Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), state, bundle,
 		l.Train.advice(Result{Loss: float64(r.Loss), GradNorm: float64(r.GradNorm)}.Finite(), why != ""))
 }
 
