@@ -169,14 +169,19 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	return nil
 }
 
-// planGuard counts what a guard takes, on top of Total, of a run. A batch is two numbers a token.
+// planGuard counts what a guard takes, on top of Total, of a run. A batch is two numbers a token, and its document where attention stays inside
+// documents.
 func (m *memory) planGuard(run configs.Run) {
 	t := run.Train
 	if t.Guard.Policy == train.GuardRewind {
 		m.Rewind = m.State
 	}
 	if t.Guard.Bundles > 0 {
-		m.Bundle = m.State + int64(2*kernels.I32.Size())*int64(t.Batch)*int64(run.Model.Context)*int64(max(t.Accumulate, 1))
+		numbers := 2
+		if !run.Data.Cross {
+			numbers = 3
+		}
+		m.Bundle = m.State + int64(numbers*kernels.I32.Size())*int64(t.Batch)*int64(run.Model.Context)*int64(max(t.Accumulate, 1))
 	}
 }
 

@@ -51,6 +51,10 @@ func TestReplay(t *testing.T) {
 	if got := int64(len(data)); p.Memory.Bundle > got || p.Memory.Bundle < got-40_000 || p.Memory.Rewind != 0 {
 		t.Errorf("plan says %d bytes for a bundle of %d, and %d for going back", p.Memory.Bundle, got, p.Memory.Rewind)
 	}
+	closed := planJSON(t, append([]string{"tiny.yaml", "--set", "data.cross_documents=false", "--set", "model.dropout=0"}, diverge[4:len(diverge)-2]...)...)
+	if more := closed.Memory.Bundle - p.Memory.Bundle; more != 4*p.Tokens.Step {
+		t.Errorf("plan says %d bytes more for the documents of %d tokens", more, p.Tokens.Step)
+	}
 	p = planJSON(t, "tiny.yaml", "--set", "train.guard.policy=rewind")
 	if p.Memory.Rewind != 4*3*p.Parameters.Total {
 		t.Errorf("plan says %d bytes to go back to", p.Memory.Rewind)
