@@ -48,9 +48,9 @@ type Job struct {
 
 // Outcome is how a run ended.
 type Outcome struct {
-	Step       int64  // updates done
+	Step       int64  // updates done, by earlier sessions too
 	Steps      int64  // updates wanted
-	Checkpoint string // folder of the newest checkpoint; "" = the run was stopped before there was one
+	Checkpoint string // folder of the newest checkpoint; "" = the run was stopped while it was prepared
 	Stopped    string // why it ended before Steps; "" = it did not
 }
 

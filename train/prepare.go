@@ -45,6 +45,7 @@ func (l *loop) assemble(ctx context.Context) (resumed bool, refused []checkpoint
 		if from, err = checkpoint.Load(checkpoint.OS, dir); err != nil {
 			return false, nil, err
 		}
+		l.state.Step = from.Step // for who stops while the text is opened
 	}
 	if err := l.openData(ctx, from); err != nil {
 		return false, nil, err

@@ -245,7 +245,9 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 		fmt.Fprintf(out, "next: %s sample %s%s\n", programName(), shellWord(dir), prompt)
 		return nil
 	}
-	if o.Checkpoint == "" {
+	if o.Checkpoint == "" && o.Step > 0 {
+		fmt.Fprintf(out, "stopped: %s before the first step of this session, the run is as it was\nto go on: %s\n", o.Stopped, again)
+	} else if o.Checkpoint == "" {
 		fmt.Fprintf(out, "stopped: %s before the first step, nothing was trained\nto start: %s\n", o.Stopped, again)
 	} else {
 		fmt.Fprintf(out, "stopped: %s at step %d of %d, saved as %s\nto go on: %s\n", o.Stopped, o.Step, o.Steps, o.Checkpoint, again)
