@@ -99,8 +99,8 @@ func (l *loop) settle() error { return l.afterSave(l.saver.Wait()) }
 
 // lookBack returns the error of a save that has failed in the background.
 func (l *loop) lookBack() error {
-	dir, ended, err := l.saver.Poll()
-	if !ended {
+	dir, over, err := l.saver.Poll()
+	if !over {
 		return nil
 	}
 	return l.afterSave(dir, err)
