@@ -56,6 +56,7 @@ type Report struct {
 	Clip      metrics.Float `json:"clip"`   // the factor that the norm alone would have given
 	Limits    Limits        `json:"limits"` // above which the step counted as a spike
 	Spoiled   []string      `json:"spoiled,omitempty"`
+	Before    []Recent      `json:"before,omitempty"` // the last steps before, oldest first
 	Diagnosis
 	Tensors []TensorSize `json:"tensors"`
 }
@@ -66,6 +67,7 @@ type bundle struct {
 	report  Report
 	state   checkpoint.Snapshot // before the step, with its files
 	micros  []*batch.Batch
+	before  [][]*batch.Batch // of the report's steps before
 	decoder token.Tokenizer
 }
 
@@ -85,7 +87,7 @@ func (b *bundle) write(w io.Writer) (seal string, err error) {
 		}
 	}
 	add(reportFile, asJSON(b.report))
-	add(textFile, b.texts)
+	add(textFile, func(w io.Writer) error { return b.texts(w, b.micros) })
 	add(batchesFile, func(w io.Writer) error { return safetensors.Write(w, batchTensors(b.micros), nil) })
 	add(weightsFile, func(w io.Writer) error { return safetensors.Write(w, b.state.Weights, b.state.Metadata) })
 	add(optimizerFile, func(w io.Writer) error { return safetensors.Write(w, b.state.Optimizer, nil) })
@@ -93,6 +95,7 @@ func (b *bundle) write(w io.Writer) (seal string, err error) {
 	for _, name := range []string{ConfigFile, TokenizerFile} {
 		add(name, func(w io.Writer) error { _, err := w.Write(b.state.Files[name]); return err })
 	}
+	b.addBefore(add)
 	if err == nil {
 		err = z.SetComment(sealLabel + strings.Repeat("0", sealBytes))
 	}
@@ -154,8 +157,8 @@ func batchTensors(micros []*batch.Batch) []safetensors.Tensor {
 }
 
 // texts writes the batches for people.
-func (b *bundle) texts(w io.Writer) error {
-	for i, m := range b.micros {
+func (b *bundle) texts(w io.Writer, micros []*batch.Batch) error {
+	for i, m := range micros {
 		for k := range m.B {
 			text, err := b.decoder.Decode(nil, m.Inputs[k*m.T:(k+1)*m.T]...)
 			if err != nil {

@@ -23,6 +23,9 @@ type Bundle struct {
 	State  *checkpoint.Loaded // before the step, with the run file and the tokenizer
 	Micros []*batch.Batch
 	Text   string // of the batches
+	// Before are the micro-batches of the steps before, as Report.Before names them, and BeforeText is their text.
+	Before     [][]*batch.Batch
+	BeforeText string
 }
 
 // ReadBundle reads a bundle and checks its checksum. Its errors name the file and the rule.
@@ -72,9 +75,9 @@ func parseBundle(data []byte) (*Bundle, error) {
 	}
 	b.Micros, err = parseBatches(files[batchesFile])
 	if err != nil {
-		err = fmt.Errorf("%s: %w", batchesFile, err)
+		return nil, fmt.Errorf("%s: %w", batchesFile, err)
 	}
-	return b, err
+	return b, b.parseBefore(files)
 }
 
 // unpack checks the whole and returns the files, as windows of data.

@@ -69,7 +69,7 @@ func (g *GuardState) add(r Result, window int) {
 }
 
 // push appends x and drops what is older than the window. It allocates until the window is full, and then nothing.
-func push(list []float32, x float32, window int) []float32 {
+func push[E any](list []E, x E, window int) []E {
 	if n := len(list) - window + 1; n > 0 {
 		copy(list, list[n:])
 		list = list[:window-1]

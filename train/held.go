@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"prenorm/kernels"
 	"prenorm/model"
@@ -99,7 +100,7 @@ func (h *held) hold(state State) error {
 			return fmt.Errorf("read %s: %w", t.name, err)
 		}
 	}
-	state.Guard = state.Guard.clone()
+	state.Guard, state.Recent = state.Guard.clone(), slices.Clone(state.Recent)
 	h.state, h.full = state, true
 	return nil
 }

@@ -131,7 +131,7 @@ func (l *loop) examine(ctx context.Context, a attempted, cause string) (Report, 
 	defer l.span("diagnosis")()
 	r := Report{Format: bundleFormat, Name: l.Name, Step: a.step, Cause: cause, Device: l.be.Name(), Precision: string(kernels.PrecisionOf(l.be)),
 		Products: l.products(), LR: a.lr, Loss: metrics.Float(a.Loss), GradNorm: metrics.Float(a.GradNorm), Limits: a.limits,
-		Clip: metrics.Float(clipOf(l.Train.Clip, a.GradNorm))}
+		Clip: metrics.Float(clipOf(l.Train.Clip, a.GradNorm)), Before: l.state.Recent}
 	var err error
 	if r.Tensors, err = l.stepper.Sizes(); err != nil {
 		return r, err
@@ -189,7 +189,7 @@ func (l *loop) bundle(r Report) (name string, err error) {
 	if err := present.hold(l.state); err != nil {
 		return "", err
 	}
-	b := bundle{report: r, state: present.snapshot(l.files), micros: l.micros, decoder: l.data.Tokenizer}
+	b := bundle{report: r, state: present.snapshot(l.files), micros: l.micros, before: l.ring.before(len(r.Before)), decoder: l.data.Tokenizer}
 	return b.save(checkpoint.OS, dir, l.Train.Guard.Bundles, func(name string, bytes int64) {
 		l.progress.Line(fmt.Sprintf("writing %s: %s", filepath.Join(dir, name), metrics.Bytes(bytes)))
 	})
@@ -199,7 +199,7 @@ func (l *loop) bundle(r Report) (name string, err error) {
 func (l *loop) goPast(a attempted, record *metrics.Guard) error {
 	c, g := l.Train.Guard, l.state.Guard
 	g.hold(a.step, c)
-	l.advance(a.step)
+	l.advance(a.step, a.Result)
 	if c.Policy == GuardSkip {
 		g.skip()
 		return nil

@@ -103,13 +103,14 @@ type loop struct {
 	good         *held               // what the guard goes back to; nil where it does not
 	saver        *checkpoint.Saver
 	files        map[string][]byte
-	newest       string    // folder of the newest checkpoint
-	saved        int64     // its step, or that of the save at work; -1 for none
-	failed       bool      // a save has
-	copied       time.Time // when the state was last copied to be saved
-	micros       []*batch.Batch
-	news         bool // something was saved or validated since the start
-	full         bool // it was said that there is no room for another bundle
+	newest       string         // folder of the newest checkpoint
+	saved        int64          // its step, or that of the save at work; -1 for none
+	failed       bool           // a save has
+	copied       time.Time      // when the state was last copied to be saved
+	ring         ring           // of the batches read last
+	micros       []*batch.Batch // of the step at work, in the ring
+	news         bool           // something was saved or validated since the start
+	full         bool           // it was said that there is no room for another bundle
 
 	lap     time.Time     // when the last update was reported
 	trained time.Duration // spent in updates since the run's start, as far as it is recorded

@@ -138,9 +138,7 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 	if l.evaluator, err = NewEvaluatorBy(l.weights, l.Train.Batch, dataset.RuleOf(l.Data)); err != nil {
 		return err
 	}
-	for range max(l.Train.Accumulate, 1) {
-		l.micros = append(l.micros, &batch.Batch{})
-	}
+	l.ring = newRing(l.Train.Guard.keepsRecent(), max(l.Train.Accumulate, 1))
 	if err := l.start(from, feed); err != nil {
 		return err
 	}
@@ -175,6 +173,9 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 	l.newest, l.saved = from.Dir, l.state.Step
 	if err := l.dropMissing(); err != nil {
 		return err
+	}
+	if err := l.readRecent(feed); err != nil {
+		return fmt.Errorf("checkpoint %s: %s: recent: %w", from.Dir, StateFile, err)
 	}
 	return feed.Seek(l.state.Cursor)
 }

@@ -25,6 +25,8 @@ type State struct {
 	Products string `json:"products,omitempty"`
 	// Guard is nil in a run that has only ever stopped at what is not finite.
 	Guard *GuardState `json:"guard,omitempty"`
+	// Recent are the last steps, oldest first, whose batches a bundle shows with those of the next. It is empty in a run that writes no bundles.
+	Recent []Recent `json:"recent,omitempty"`
 	// Best are the checkpoints to be kept for their validation loss, best first, up to the last validation before this step's own.
 	Best []Scored `json:"best,omitempty"`
 }
