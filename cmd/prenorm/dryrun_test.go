@@ -225,6 +225,8 @@ func TestStoppedWhilePreparing(t *testing.T) {
 	command("train", "tiny.yaml", "--max-step", "5").want(t, exitOK)
 	before := kept(t)
 	commandWith(ctx, "", "train", "tiny.yaml", "--set", "train.log.every=2").want(t, exitInterrupted, "before the first step", "stopped: interrupted before the first step of this session, the run is as it was\nto go on: prenorm train tiny.yaml")
+	commandWith(ctx, "", "train", "tiny.yaml", "--fresh").want(t, exitInterrupted, "nothing was trained\nto start: prenorm train tiny.yaml --fresh\n", "the old run is back in")
+	commandWith(ctx, "", "train", "tiny.yaml", "--from-step", "5").want(t, exitInterrupted, "the run is as it was\nto go on: prenorm train tiny.yaml --from-step 5\n")
 	if !maps.Equal(before, kept(t)) {
 		t.Error("a run that was to go on is not what it was")
 	}
