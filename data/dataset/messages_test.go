@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -123,6 +124,41 @@ func TestNoPlaceToCut(t *testing.T) {
 			if rule := "a space follows a character that is no white space, or a line break a letter or a digit"; err != nil && !strings.Contains(err.Error(), rule) {
 				t.Errorf("%q: %v", line, err)
 			}
+		}
+	}
+}
+
+// TestRereadNamesTheSource damages the text of a source without a trace in size and time.
+func TestRereadNamesTheSource(t *testing.T) {
+	r := newRun(t)
+	r.cfg.Train, r.cfg.Val.Files = nil, nil
+	r.cfg.Sources = []data.Source{{Name: "one", Train: []string{"text/a.txt"}, Val: []string{"val.txt"}, Weight: 1}, {Name: "two", Train: []string{"text/b.txt"}, Val: []string{"val.txt"}, Weight: 1}}
+	r.open(t)
+	text, err := os.ReadFile("text/b.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[700] = 0xFF
+	write(t, "text/b.txt", string(text))
+	for _, path := range append(glob(t, "run/train-*"), glob(t, "run/tokenizer-*")...) {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Open(r.cfg, r.opt); err == nil || !strings.HasPrefix(err.Error(), "data.sources, two: text") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestCopiesAreNotedAgain wants the note of documents that are left out from a run that finds all in place.
+func TestCopiesAreNotedAgain(t *testing.T) {
+	r := newRun(t)
+	write(t, "text/c.txt", words(3000))
+	r.cfg.Duplicates = "drop_exact"
+	for range 2 {
+		r.open(t)
+		if len(r.notes) != 1 || !strings.HasPrefix(r.notes[0], "1 document of 4 left out as copies") {
+			t.Errorf("did %q, notes %q", r.did(), r.notes)
 		}
 	}
 }
