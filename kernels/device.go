@@ -74,7 +74,7 @@ func (m *hostMarker) Marks() ([]float64, error) {
 type Prober interface {
 	// PeakFLOPs is the floating-point operations a second of multiply-adds in registers, in float32.
 	PeakFLOPs() float64
-	// Bandwidth is the bytes a second that are read from memory, and that are read and written by a copy.
+	// Bandwidth is the bytes a second that are read from memory, and that are read and written by a copy; both 0 where there is no room to probe.
 	Bandwidth() (read, copied float64)
 }
 

@@ -122,6 +122,17 @@ func TestBenchParts(t *testing.T) {
 	}
 }
 
+// TestBenchWithoutRoom wants a probe of memory that there was no room for to be told from a speed.
+func TestBenchWithoutRoom(t *testing.T) {
+	for read, want := range map[float64]string{0: " reading not measured: no room for 512 MiB ", 31.25: " reading 31.2 GB/s "} {
+		var out strings.Builder
+		printBench(&out, &bench.Report{Ceilings: bench.Ceilings{Copy: 3, MatMul: 5, Square: 512, Peak: 7, Read: read}})
+		if text := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(text, want) {
+			t.Errorf("reading at %g GB/s is written as\n%s\nwant %q", read, out.String(), want)
+		}
+	}
+}
+
 // TestBenchMatMul wants a measurement and a run on a GPU to say who multiplies, and one on the CPU not to.
 func TestBenchMatMul(t *testing.T) {
 	inTiny(t)

@@ -27,7 +27,11 @@ func printBench(w io.Writer, r *bench.Report) {
 	t := newTable(1)
 	t.row("copy", fmt.Sprintf("%.1f GB/s", r.Ceilings.Copy), "read and written")
 	if r.Ceilings.Peak > 0 {
-		t.row("reading", fmt.Sprintf("%.1f GB/s", r.Ceilings.Read))
+		if r.Ceilings.Read > 0 {
+			t.row("reading", fmt.Sprintf("%.1f GB/s", r.Ceilings.Read))
+		} else {
+			t.row("reading", "", "not measured: no room for 512 MiB")
+		}
 		t.row("multiply-adds", fmt.Sprintf("%.1f GFLOP/s", r.Ceilings.Peak), "in registers")
 	}
 	t.row("matrix product", fmt.Sprintf("%.1f GFLOP/s", r.Ceilings.MatMul), fmt.Sprintf("%d×%d×%d", r.Ceilings.Square, r.Ceilings.Square, r.Ceilings.Square))

@@ -43,7 +43,7 @@ type Ceilings struct {
 
 	// Of backends that can probe their hardware, 0 of others.
 	Peak float64 `json:"peak_gflop_s,omitempty"` // of multiply-adds in registers
-	Read float64 `json:"read_gb_s,omitempty"`    // bytes read from memory
+	Read float64 `json:"read_gb_s,omitempty"`    // bytes read from memory, 0 also where there was no room to probe it
 }
 
 // Arithmetic is the ceiling of arithmetic: the hardware's where that was probed, and no less than that of products.
