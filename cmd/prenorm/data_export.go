@@ -71,17 +71,19 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(cache)) }()
+	stop, release := stopping(cmd, keepsNone)
+	defer release()
+	if slices.Contains(l.Run.Data.Paths(), "-") {
+		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
+	}
 	stages := metrics.NewStages(cmd.ErrOrStderr())
 	defer stages.Close()
-	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: cmd.InOrStdin(), Log: stages.Line, Stop: cmd.Context().Err,
-		Progress: func(stage string, done, total int64) {
-			stages.Show(stage, done, total, stage != "training tokenizer" || total == 0)
-		}})
+	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: cmd.InOrStdin(), Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	return f.write(cmd, d)
+	return f.write(cmd, d, stop)
 }
 
 // binNames are the names of the files of a source, "" for the only one.
@@ -113,11 +115,14 @@ func (f *dataExportFlags) mayWrite(cmd *cobra.Command, d data.Config) error {
 	return nil
 }
 
-// write writes the files of all sources and the tokenizer.
-func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset) error {
+// write writes the files of all sources and the tokenizer. Whether to stop is asked before each file.
+func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset, stop func() error) error {
 	for _, s := range d.Sources {
 		names := binNames(s.Name)
 		for i, r := range []*shard.Reader{s.Train, s.Val} {
+			if err := stop(); err != nil {
+				return err
+			}
 			path := filepath.Join(f.out, names[i])
 			if err := shard.WriteForeign(path, f.format, r); err != nil {
 				return err

@@ -77,7 +77,7 @@ func (f *replayFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	defer be.Close()
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsNone, os.Exit)
 	defer release()
 	out := cmd.OutOrStdout()
 	printReport(out, b)

@@ -99,7 +99,11 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	if f.maxStep < 0 {
 		return wrongUsage(cmd, "--max-step %d: wants a step from 1 on, or 0", f.maxStep)
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	does := savesFirst
+	if f.dry {
+		does = keepsTokens
+	}
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, os.Exit)
 	defer release()
 	source, err := f.source(cmd, path)
 	if err != nil {

@@ -74,7 +74,7 @@ func (f *verifyResumeFlags) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsParts, os.Exit)
 	defer release()
 	v := &resumeCheck{verifyResumeFlags: f, cmd: cmd, file: file, dir: dir}
 	differ, err := v.compare(ctx)

@@ -87,7 +87,7 @@ func (all builders) newTokenizer(settings token.Config, prefix string) (token.To
 	for _, b := range all {
 		texts = append(texts, Texts(b.documents(corpus.Train), settings.Kind))
 	}
-	report := all[0].progress("training tokenizer")
+	report := all[0].progress(tokenizerStage)
 	t, err := token.New(settings, Join(texts), func(done, total int64) error {
 		report(done, total)
 		return all.stop()
