@@ -62,8 +62,10 @@ the update was beside the weights, about 1e-3 in most healthy runs.`,
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, dir string) error {
-	if err := exclusive(cmd, "plot", "loss"); err != nil {
-		return err
+	for _, other := range []string{"plot", "step", "matrices"} {
+		if err := exclusive(cmd, "loss", other); err != nil {
+			return err
+		}
 	}
 	if f.plot != "" {
 		if _, err := stream.Format(f.plot); err != nil {

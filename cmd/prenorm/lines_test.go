@@ -39,7 +39,9 @@ func TestLines(t *testing.T) {
 	}
 	command("inspect", run, "--loss", "loss.png").want(t, exitOK)
 	command("inspect", run, "--loss", "loss.pdf").want(t, exitUsage, "ends in .png or .svg")
-	command("inspect", run, "--loss", "loss.png", "--plot", "a.png").want(t, exitUsage, "exclude")
+	for _, other := range []string{"--plot=a.png", "--step=20", "--matrices"} {
+		command("inspect", run, "--loss", "loss.png", other).want(t, exitUsage, "exclude each other")
+	}
 	command("inspect", "nowhere", "--loss", "loss.png").want(t, exitFailure, "holds no metrics.jsonl")
 
 	// A text that is not the run's own has no lines.
