@@ -42,7 +42,7 @@ A bundle is a zip archive: report.json in it has the sizes of every tensor, grad
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.addDevice(cmd, "", "auto, cpu or cuda (default the one that the step was recorded on)")
-	cmd.Flags().BoolVar(&f.text, "text", false, "write the step's batches as text, and run nothing")
+	cmd.Flags().BoolVar(&f.text, "text", false, "write the step's batches as text, what cannot be printed escaped, and run nothing")
 	return cmd
 }
 
@@ -65,7 +65,7 @@ func (f *replayFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if f.text {
-		_, err := io.WriteString(cmd.OutOrStdout(), b.Text)
+		_, err := io.WriteString(cmd.OutOrStdout(), escaped(b.Text))
 		return err
 	}
 	run, err := f.runOf(b)
@@ -119,6 +119,23 @@ func shown(text string) string {
 		return strconv.Quote(text)
 	}
 	return text
+}
+
+// escaped is a long text of a bundle as a terminal may show it: what cannot be printed, line breaks and tabs apart, is written as Go writes it.
+func escaped(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r == '\n' || r == '\t' || strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // printReport writes what the bundle says.
