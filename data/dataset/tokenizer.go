@@ -47,7 +47,7 @@ func (all builders) tokenizer() (token.Tokenizer, error) {
 		}
 	}
 	if asked := settings.KnownVocab(); t.Vocab() < asked {
-		b.opt.Log(fmt.Sprintf("the text yields %d of the %d token ids asked for (data.tokenizer.vocab)", t.Vocab(), asked))
+		b.opt.Log(fmt.Sprintf("the text yields %d of the %d token ids asked for, and the run has those: set data.tokenizer.vocab to %[1]d, or give more text", t.Vocab(), asked))
 	}
 	return t, nil
 }
