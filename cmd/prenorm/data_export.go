@@ -12,9 +12,11 @@ import (
 	"prenorm/data"
 	"prenorm/data/dataset"
 	"prenorm/data/shard"
-	"prenorm/train"
 	"prenorm/train/metrics"
 )
+
+// exportedTokenizer is the name of the tokenizer's file. It is prenorm's own format, so it is not named as Hugging Face's.
+const exportedTokenizer = "tokenizer.tok"
 
 type dataExportFlags struct {
 	runFlags
@@ -30,7 +32,8 @@ func newDataExport() *cobra.Command {
 		Short: "write a run's tokens as nanoGPT's train.bin and val.bin, or as shards of llm.c",
 		Long: `Prepare the text of a run file and write its tokens in the form of another program, with the tokenizer beside them: train.bin and val.bin, of
 several sources NAME-train.bin and NAME-val.bin. Both formats have 2 bytes an id, so the vocabulary has at most 65536 ids; llm.c's has a
-header. prenorm reads both: data.train: train.bin, with the tokenizer in data.tokenizer.file.`,
+header. prenorm reads both: data.train: train.bin, with tokenizer.tok in data.tokenizer.file; prenorm tokenizer export makes a tokenizer.json of
+that file.`,
 		Example: `  prenorm data export quickstart --out tokens
   prenorm data export run.yaml --format llm.c --out tokens --set data.tokenizer.kind=gpt2`,
 		Args:              arguments(1, 1, "one run file or preset"),
@@ -83,6 +86,10 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
+	stages.Close()
+	if proved := d.Proved(l.Run.Data); proved != "" {
+		note(cmd.OutOrStdout(), "%s", proved)
+	}
 	return f.write(cmd, d, stop)
 }
 
@@ -107,7 +114,7 @@ func (f *dataExportFlags) mayWrite(cmd *cobra.Command, d data.Config) error {
 		pair := binNames("")
 		names = pair[:]
 	}
-	for _, name := range append(names, train.TokenizerFile) {
+	for _, name := range append(names, exportedTokenizer) {
 		if err := mayWrite(cmd, filepath.Join(f.out, name), f.force, read...); err != nil {
 			return err
 		}
@@ -134,7 +141,7 @@ func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset, stop fun
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(f.out, train.TokenizerFile)
+	path := filepath.Join(f.out, exportedTokenizer)
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %d ids\n", path, d.Tokenizer.Kind(), d.Tokenizer.Vocab())
 	return shard.WriteFile(path, tokenizer)
 }

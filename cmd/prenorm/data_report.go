@@ -125,6 +125,9 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	stages.Close()
+	if proved := d.Proved(run.Data); proved != "" {
+		note(cmd.ErrOrStderr(), "%s", proved)
+	}
 	return f.write(cmd, s, strings.Join(args, ", "))
 }
 
