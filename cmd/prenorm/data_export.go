@@ -74,14 +74,14 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(cache)) }()
-	stop, release := stopping(cmd, keepsNone)
+	stop, stdin, release := stopping(cmd, keepsNone)
 	defer release()
 	if slices.Contains(l.Run.Data.Paths(), "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	}
 	stages := metrics.NewStages(cmd.ErrOrStderr())
 	defer stages.Close()
-	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: cmd.InOrStdin(), Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
+	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: stdin, Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
 	if err != nil {
 		return err
 	}

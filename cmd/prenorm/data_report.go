@@ -102,18 +102,15 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if kept {
 		does = keepsTokens
 	}
-	stop, release := stopping(cmd, does)
+	stop, input, release := stopping(cmd, does)
 	defer release()
 	stages := metrics.NewStages(cmd.ErrOrStderr())
 	defer stages.Close()
-	stdin, closeInput, err := rereadable(cmd, slices.Concat(run.Data.Train, run.Data.Val.Files), temporary)
+	stdin, closeInput, err := rereadable(cmd, input, slices.Concat(run.Data.Train, run.Data.Val.Files), temporary)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeInput()) }()
-	if err := stop(); err != nil { // a long text may have been waited for
-		return err
-	}
 	progress := dataset.WithUnit(stages.Show)
 	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Progress: progress, Stop: stop, Log: stages.Line})
 	if err != nil {
@@ -131,8 +128,9 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	return f.write(cmd, s, strings.Join(args, ", "))
 }
 
-// rereadable returns standard input anew with every call of stdin, nil where no text is to come from it, by way of a file in a folder.
-func rereadable(cmd *cobra.Command, patterns []string, dir string) (stdin func() io.Reader, closeFile func() error, err error) {
+// rereadable returns what input has, the command's standard input, anew with every call of stdin, nil where no text is to come from it, by way of a
+// file in a folder.
+func rereadable(cmd *cobra.Command, input io.Reader, patterns []string, dir string) (stdin func() io.Reader, closeFile func() error, err error) {
 	if !slices.Contains(patterns, "-") {
 		return func() io.Reader { return nil }, func() error { return nil }, nil
 	}
@@ -141,7 +139,7 @@ func rereadable(cmd *cobra.Command, patterns []string, dir string) (stdin func()
 	if err != nil {
 		return nil, nil, err
 	}
-	size, err := io.Copy(file, cmd.InOrStdin())
+	size, err := io.Copy(file, input)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("reading text from standard input: %w", err), file.Close())
 	}

@@ -60,7 +60,7 @@ func (f *reproFlags) run(cmd *cobra.Command) error {
 func (f *reproFlags) measure(cmd *cobra.Command, scale lab.Scale) error {
 	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsRuns, os.Exit)
 	defer release()
-	text, err := lab.OpenText(lab.Opticks(), filepath.Join(f.out, "data"))
+	text, err := lab.OpenText(lab.Opticks(), filepath.Join(f.out, "data"), stopOf(ctx))
 	if err != nil {
 		return err
 	}

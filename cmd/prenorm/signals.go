@@ -12,7 +12,7 @@ import (
 
 // What commands say that they do at the first Ctrl-C.
 const (
-	savesFirst  = "stopping after this micro-batch; saves first"
+	savesFirst  = "stopping; in training after this micro-batch, which saves first"
 	keepsRuns   = "stopping; finished runs are kept"
 	keepsTokens = "stopping; nothing is kept but text that was prepared"
 	keepsNone   = "stopping; nothing unfinished is kept"
@@ -59,13 +59,18 @@ func interruptible(parent context.Context, notes io.Writer, does string, quit fu
 	}
 }
 
-// stopping is [interruptible] for work that asks again and again whether to stop: stop returns errInterrupted from then on.
-func stopping(cmd *cobra.Command, does string) (stop func() error, release func()) {
+// stopping is [interruptible] for work that asks again and again whether to stop: stop returns errInterrupted from then on, and so does stdin.
+func stopping(cmd *cobra.Command, does string) (stop func() error, stdin io.Reader, release func()) {
 	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, os.Exit)
+	return stopOf(ctx), inputOf(ctx, cmd.InOrStdin()), release
+}
+
+// stopOf returns errInterrupted once ctx has ended.
+func stopOf(ctx context.Context) func() error {
 	return func() error {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
 		return nil
-	}, release
+	}
 }
