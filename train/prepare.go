@@ -30,7 +30,7 @@ func (l *loop) prepare(ctx context.Context) error {
 	if l.Profile != nil {
 		l.window = newWindow(l.be, l.Profile, l.state.Step, int64(l.Train.Steps))
 	}
-	return l.openOutputs(resumed, refused)
+	return l.openOutputs(ctx, resumed, refused)
 }
 
 // assemble is prepare without anything that changes the run's folder, its data apart. It says whether the state is that of a checkpoint, and
@@ -68,9 +68,7 @@ func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
 	}
 	stages := metrics.NewStages(l.Out)
 	defer stages.Close()
-	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: func(stage string, done, total int64) {
-		stages.Show(stage, done, total, stage != "training tokenizer" || total == 0) // merges, once all bytes are counted
-	}}
+	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: dataset.WithUnit(stages.Show)}
 	if from != nil {
 		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", from.Dir, err)

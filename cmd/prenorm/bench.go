@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/configs"
+	"prenorm/data/regular"
 	"prenorm/kernels"
 	"prenorm/train/bench"
 	"prenorm/train/profile"
@@ -87,7 +87,7 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if f.asJSON {
 		return nil, wrongUsage(cmd, "--json and --compare exclude each other: compare the files that two calls with --json wrote")
 	}
-	file, err := os.Open(f.compare)
+	file, err := regular.Open(f.compare)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--compare: %w", err)}
 	}
