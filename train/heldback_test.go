@@ -145,12 +145,12 @@ func TestGuardResumes(t *testing.T) {
 }
 
 // TestRewound wants weights and moments to be those of the step that the record names, and the rate to be lower from there on.
-func TestRewound(t *testing.T) { checkRewound(t, faults(13, math.NaN())) }
+func TestRewound(t *testing.T) { checkRewound(t, faults(13, math.NaN()), 26) }
 
-// checkRewound runs that test on a backend.
-func checkRewound(t *testing.T, open func(int) kernels.Backend) {
+// checkRewound runs that test on a backend, for so many steps.
+func checkRewound(t *testing.T, open func(int) kernels.Backend, steps int) {
 	j := guarded(t, GuardRewind)
-	j.Checkpoint.Every = 1
+	j.Checkpoint.Every, j.Train.Steps = 1, steps
 	if _, err := runOn(open, j); err != nil {
 		t.Fatal(err)
 	}
