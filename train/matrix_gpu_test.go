@@ -32,7 +32,7 @@ func gpuMatrix() (all []option) {
 // TestResumeMatrixOnGPU resumes runs of the matrix on the GPU, in each precision, with another context than before. PRENORM_SLOW=1 takes every
 // option, else one of so many.
 func TestResumeMatrixOnGPU(t *testing.T) {
-	every := 7 // meets every word of every setting: no number of words is a multiple
+	every := 11 // meets every word of every setting: no number of words is a multiple
 	if os.Getenv("PRENORM_SLOW") != "" {
 		every = 1
 	}
