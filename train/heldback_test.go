@@ -173,25 +173,6 @@ func checkRewound(t *testing.T, open func(int) kernels.Backend, steps int) {
 	}
 }
 
-// savedAt is a run's checkpoint of a step.
-func savedAt(t *testing.T, j Job, step int64) *checkpoint.Loaded {
-	t.Helper()
-	c, err := checkpoint.Load(checkpoint.OS, filepath.Join(checkpointRoot(j.Dir), fmt.Sprintf("step-%08d", step)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// wantSameTensors wants the weights and moments of two checkpoints to be the same bits.
-func wantSameTensors(t *testing.T, want, have *checkpoint.Loaded) {
-	t.Helper()
-	d, err := checkpoint.Compare(want, have)
-	if err != nil || len(d.Tensors) > 0 {
-		t.Errorf("step %d does not have the weights and moments of step %d: %v, %v", have.Step, want.Step, d.Tensors, err)
-	}
-}
-
 // TestGuardLimit wants a run with too many steps held back to stop, with its state saved, and to say so.
 func TestGuardLimit(t *testing.T) {
 	j := guarded(t, GuardSkip)
