@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -16,12 +17,12 @@ func (f Fingerprints) Prints() baseline.Prints {
 
 // openLines finds or measures the lines of reference that losses are told by: of several sources the means by their weights, as the loss is one,
 // each source having counts of its own. They change nothing of the training.
-func (l *loop) openLines() error {
+func (l *loop) openLines(ctx context.Context) error {
 	var all, perByte []baseline.Lines
 	var weights []float64
 	for i := range l.data.Sources {
 		s := &l.data.Sources[i]
-		lines, kept, err := baseline.Open(filepath.Dir(s.Val.Name()), fingerprints(s.Stats).Prints(), s.Train, s.Val, l.data.Tokenizer.Vocab())
+		lines, kept, err := baseline.Open(filepath.Dir(s.Val.Name()), fingerprints(s.Stats).Prints(), untilEnded{s.Train, ctx}, untilEnded{s.Val, ctx}, l.data.Tokenizer.Vocab())
 		if kept != nil {
 			fmt.Fprintf(l.Out, "the next start has to measure the reference lines again: %v\n", kept)
 		}
@@ -33,6 +34,19 @@ func (l *loop) openLines() error {
 	}
 	l.lines, l.linesPerByte = baseline.Mean(all, weights), baseline.Mean(perByte, weights)
 	return nil
+}
+
+// untilEnded is tokens that can be read until a context ends.
+type untilEnded struct {
+	baseline.Tokens
+	ctx context.Context
+}
+
+func (u untilEnded) Read(dst []int32, off int64) error {
+	if err := ended(u.ctx); err != nil {
+		return err
+	}
+	return u.Tokens.Read(dst, off)
 }
 
 // introduceLines prints the lines, per token and per byte of validation text.

@@ -30,7 +30,7 @@ func (l *loop) prepare(ctx context.Context) error {
 	if l.Profile != nil {
 		l.window = newWindow(l.be, l.Profile, l.state.Step, int64(l.Train.Steps))
 	}
-	return l.openOutputs(resumed, refused)
+	return l.openOutputs(ctx, resumed, refused)
 }
 
 // assemble is prepare without anything that changes the run's folder, its data apart. It says whether the state is that of a checkpoint, and
@@ -45,6 +45,7 @@ func (l *loop) assemble(ctx context.Context) (resumed bool, refused []checkpoint
 		if from, err = checkpoint.Load(checkpoint.OS, dir); err != nil {
 			return false, nil, err
 		}
+		l.state.Step = from.Step // for who stops while the text is opened
 	}
 	if err := l.openData(ctx, from); err != nil {
 		return false, nil, err
@@ -67,9 +68,7 @@ func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
 	}
 	stages := metrics.NewStages(l.Out)
 	defer stages.Close()
-	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: func(stage string, done, total int64) {
-		stages.Show(stage, done, total, stage != "training tokenizer" || total == 0) // merges, once all bytes are counted
-	}}
+	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: dataset.WithUnit(stages.Show)}
 	if from != nil {
 		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", from.Dir, err)
@@ -137,9 +136,7 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 	if l.evaluator, err = NewEvaluatorBy(l.weights, l.Train.Batch, dataset.RuleOf(l.Data)); err != nil {
 		return err
 	}
-	for range max(l.Train.Accumulate, 1) {
-		l.micros = append(l.micros, &batch.Batch{})
-	}
+	l.ring = newRing(l.Train.Guard.keepsRecent(), max(l.Train.Accumulate, 1))
 	if err := l.start(from, feed); err != nil {
 		return err
 	}
@@ -161,7 +158,7 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 		l.state = State{Cursor: feed.Cursor(), Seed: l.Seed, Data: fingerprints(l.data.Stats), Sources: sourceStates(len(l.Data.Sources), l.data.Sources)}
 		return l.firstWeights()
 	}
-	if l.state, err = restore(l.weights, l.stepper, from); err != nil {
+	if l.state, err = restore(l.weights, l.stepper, from, "checkpoint "+from.Dir); err != nil {
 		return err
 	}
 	if now := fingerprints(l.data.Stats); now != l.state.Data {
@@ -174,6 +171,9 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 	l.newest, l.saved = from.Dir, l.state.Step
 	if err := l.dropMissing(); err != nil {
 		return err
+	}
+	if err := l.readRecent(feed); err != nil {
+		return fmt.Errorf("checkpoint %s: %s: recent: %w", from.Dir, StateFile, err)
 	}
 	return feed.Seek(l.state.Cursor)
 }

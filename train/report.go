@@ -20,7 +20,7 @@ import (
 const MetricsFile = "metrics.jsonl"
 
 // openOutputs opens metrics and progress and says what is about to happen.
-func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
+func (l *loop) openOutputs(ctx context.Context, resumed bool, refused []checkpoint.Refused) error {
 	step := int64(-1)
 	if resumed {
 		step = l.state.Step
@@ -39,7 +39,7 @@ func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
 		}
 	}
 	l.trained = time.Duration(float64(l.metrics.Seconds()) * float64(time.Second))
-	if err := l.openLines(); err != nil {
+	if err := l.openLines(ctx); err != nil {
 		return err
 	}
 	if err := l.recordLines(); err != nil {
@@ -67,6 +67,9 @@ func (l *loop) introduce(resumed bool) {
 	s := l.data.Stats
 	fmt.Fprintf(l.Out, "text    %s training tokens (%s), %s validation tokens; %s tokenizer, %d ids\n", metrics.Count(float64(s.Train.Tokens)), metrics.Bytes(s.Train.Bytes),
 		metrics.Count(float64(s.Val.Tokens)), l.data.Tokenizer.Kind(), l.data.Tokenizer.Vocab())
+	if proved := l.data.Proved(l.Data); proved != "" {
+		fmt.Fprintf(l.Out, "verify  %s\n", proved)
+	}
 	l.introduceLines()
 	c := l.weights.Config
 	perStep := int64(l.Train.Batch) * int64(c.Context) * int64(max(l.Train.Accumulate, 1))

@@ -22,7 +22,7 @@ func (f *trainFlags) rehearse(ctx context.Context, cmd *cobra.Command, be kernel
 		return err
 	}
 	room := newRoom(be, loaded.Run, source.dir, f.anyway)
-	r, err := train.Rehearse(ctx, be, f.job(cmd, loaded, source, room))
+	r, err := train.Rehearse(ctx, be, f.job(ctx, cmd, loaded, source, room))
 	if ctx.Err() != nil {
 		note(cmd.OutOrStdout(), "stopped: nothing is kept but text that was prepared, in %s", room.cache())
 		return errInterrupted
@@ -79,10 +79,10 @@ func (d dryRun) printMemory(t *table) {
 	}
 	if d.device > 0 {
 		t.row("memory, device", metrics.Bytes(m.Total)+" planned", fmt.Sprintf("%s seen, %s were free", seen(d.Device), metrics.Bytes(d.deviceFree)))
-		t.row("memory, host", metrics.Bytes(m.Saving+m.Rewind)+" planned", fmt.Sprintf("for copies of the state; %s seen before that, with the program itself, %s were free", seen(d.Host), free))
+		t.row("memory, host", metrics.Bytes(m.copies())+" planned", fmt.Sprintf("for copies of the state and the last batches; %s seen before that, with the program itself, %s were free", seen(d.Host), free))
 		return
 	}
-	t.row("memory", metrics.Bytes(m.Total)+" planned", fmt.Sprintf("and %s for copies of the state; %s seen before that, with the program itself, %s were free", metrics.Bytes(m.Saving+m.Rewind), seen(d.Host), free))
+	t.row("memory", metrics.Bytes(m.Total)+" planned", fmt.Sprintf("and %s for copies of the state and the last batches; %s seen before that, with the program itself, %s were free", metrics.Bytes(m.copies()), seen(d.Host), free))
 }
 
 // printTime says how long the rest of the run takes.

@@ -23,7 +23,7 @@ func withMachine(t *testing.T, memory uint64, disk int64) {
 	t.Cleanup(func() { availableMemory, freeSpace = m, d })
 }
 
-// TestDryRun rehearses a new run, which leaves only its prepared text, one that was stopped, which stays byte for byte what it was, and one
+// TestDryRun rehearses a new run, which leaves only its prepared text and the lock's file, one that was stopped, which stays byte for byte what it was, and one
 // that is done.
 func TestDryRun(t *testing.T) {
 	inTiny(t)
@@ -32,9 +32,12 @@ func TestDryRun(t *testing.T) {
 		"a parameter", "for at most 4 checkpoints at one time beside 0 there", "1.00 TiB are free", "nothing of it is kept but the prepared text, in " + filepath.Join("runs", "tiny", "data")}
 	command("train", "tiny.yaml", "--dry-run").want(t, exitOK, said...)
 	for name := range filesOf(t, "runs") {
-		if rest, ok := strings.CutPrefix(name, filepath.Join("runs", "tiny")); ok && rest != "" && !strings.HasPrefix(rest[1:], "data") {
+		if rest, ok := strings.CutPrefix(name, filepath.Join("runs", "tiny")); ok && rest != "" && !strings.HasPrefix(rest[1:], "data") && rest[1:] != "run.lock" {
 			t.Errorf("%s is left", name)
 		}
+	}
+	if !exists(filepath.Join("runs", "tiny", "run.lock")) {
+		t.Error("the lock's file was removed, which another process may hold by now")
 	}
 	command("train", "tiny.yaml", "--max-step", "9").want(t, exitOK, "step limit of 9 reached")
 	before := kept(t)
@@ -106,6 +109,7 @@ func TestRefusedTokens(t *testing.T) {
 	withMachine(t, 1<<33, 1<<40)
 	command("train", "tiny.yaml", "--set", "model.position.kind=learned", "--set", "name=short", "--set", "train.steps=1", "--set", "train.schedule.warmup=0").want(t, exitOK)
 	write(t, "text.txt", strings.Repeat("ab", 40))
+	write(t, "enough.txt", strings.Repeat("ab", 400))
 	write(t, "long.yaml", `name: long
 init_from: runs/short
 data:
@@ -126,8 +130,17 @@ train: {steps: 3}
 	command("train", "long.yaml").want(t, exitFailure, "long.yaml:2: init_from: runs/short: the weights are of a model with", "long.yaml:4: data.train: the training text is too short (tokens: 64)",
 		"long.yaml:5: data.val.fraction: the validation text has 16 tokens", "long.yaml:13: model.context: 64 is beyond the 16 learned positions", "set model.context to 16",
 		"long.yaml:14: model.vocab: 200 is smaller than the tokenizer's 256 ids")
+	alone := command("train", "long.yaml", "--set", "model.vocab=0", "--set", "data.train=enough.txt", "--set", "data.val.fraction=0.5")
+	alone.want(t, exitFailure, "long.yaml:13: model.context: 64 is beyond the 16 learned positions")
+	if strings.Contains(alone.errOut, "init_from: runs/short: the weights are of") {
+		t.Errorf("one cause is told twice:\n%s", alone.errOut)
+	}
 	write(t, "char.yaml", "data: {train: text.txt, tokenizer: {kind: char}}\nmodel: {context: 4}\ninit_from: gone\ntrain:\n  sample:\n    prompt: xyz\n")
-	command("train", "char.yaml").want(t, exitFailure, "char.yaml:3: init_from: gone does not exist", "char.yaml:6: train.sample.prompt: tokenizer char: U+0078 'x' at byte 0 is not among the 2 characters")
+	command("train", "char.yaml").want(t, exitFailure, "char.yaml:3: init_from: gone does not exist", "char.yaml:6: train.sample.prompt: tokenizer char: U+0078 'x' at byte 0 is not among the 2 characters",
+		"; that is so with the tokenizer of data.tokenizer, and init_from, which cannot be read, may have another")
+	if r := command("train", "char.yaml", "--set", "init_from="); strings.Contains(r.errOut, "may have another") || r.code != exitFailure {
+		t.Errorf("without init_from: %s", r.errOut)
+	}
 	write(t, "latin.txt", "caf\xe9\n")
 	command("train", "tiny.yaml", "--set", "data.train=latin.txt").want(t, exitFailure, "prenorm: latin.txt:1: the bytes e9 0a")
 	command("train", "char.yaml", "--set", "data.train=latin.txt").want(t, exitFailure, "char.yaml:3: init_from: gone does not exist", "--set data.train=latin.txt: latin.txt:1: the bytes e9 0a")
@@ -214,7 +227,9 @@ func TestStoppedWhilePreparing(t *testing.T) {
 	commandWith(ctx, "", "train", "tiny.yaml", "--dry-run").want(t, exitInterrupted, "stopped: nothing is kept")
 	command("train", "tiny.yaml", "--max-step", "5").want(t, exitOK)
 	before := kept(t)
-	commandWith(ctx, "", "train", "tiny.yaml", "--set", "train.log.every=2").want(t, exitInterrupted, "before the first step")
+	commandWith(ctx, "", "train", "tiny.yaml", "--set", "train.log.every=2").want(t, exitInterrupted, "before the first step", "stopped: interrupted before the first step of this session, the run is as it was\nto go on: prenorm train tiny.yaml")
+	commandWith(ctx, "", "train", "tiny.yaml", "--fresh").want(t, exitInterrupted, "nothing was trained\nto start: prenorm train tiny.yaml --fresh\n", "the old run is back in")
+	commandWith(ctx, "", "train", "tiny.yaml", "--from-step", "5").want(t, exitInterrupted, "the run is as it was\nto go on: prenorm train tiny.yaml --from-step 5\n")
 	if !maps.Equal(before, kept(t)) {
 		t.Error("a run that was to go on is not what it was")
 	}

@@ -57,7 +57,8 @@ func resealed(t *testing.T, data string, change map[string]func(string) string) 
 	return path
 }
 
-// TestReplayForged wants a bundle that somebody else wrote to send the terminal nothing, and to take no memory that its tensors do not.
+// TestReplayForged wants a bundle that somebody else wrote to send the terminal nothing, to be refused by its name, and to take no memory that its
+// tensors do not.
 func TestReplayForged(t *testing.T) {
 	inTiny(t)
 	command("train", "tiny.yaml", "--out", "wild", "--set", "train.optimizer.kind=sgd", "--set", "train.optimizer.lr=10", "--set", "train.clip=0",
@@ -77,9 +78,20 @@ func TestReplayForged(t *testing.T) {
 	if r := command("replay", forged).want(t, exitOK, `cause     "\x1b[2J\n`, `of "\u009b31m"`, "same, bit for bit"); strings.ContainsAny(r.out, "\x1b\u009b") {
 		t.Errorf("%q", r.out)
 	}
+	forged = resealed(t, string(data), map[string]func(string) string{"batches.txt": func(s string) string {
+		return "\x1b]0;mine\x07\u009b2Jé\ufffd\tword\r\x80\n" + s
+	}})
+	r := command("replay", forged, "--text").want(t, exitOK, `\x1b]0;mine\a\u009b2J`+"é\ufffd\tword"+`\r\x80`+"\n")
+	if strings.ContainsAny(r.out, "\x1b\a\r\u009b") {
+		t.Errorf("%q", r.out)
+	}
 	forged = resealed(t, string(data), map[string]func(string) string{"config.yaml": func(s string) string {
 		return strings.Replace(s, "ffn: 32", "ffn: 65536", 1)
 	}})
+	misfit := resealed(t, string(data), map[string]func(string) string{"state.json": func(s string) string {
+		return strings.Replace(s, `"tokens": `, `"tokens": -`, 1)
+	}})
+	command("replay", misfit).want(t, exitFailure, "bundle "+misfit+": state.json: is of step ")
 	largest := 0
 	withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
 		be, err := kernels.Open(name, o)

@@ -31,6 +31,7 @@ type position struct {
 	Documents int
 	Bytes     int64
 	Sum       [32]byte // of a [corpus.Hasher]
+	Verified  bool     `json:",omitempty"` // the text came back from its ids
 }
 
 // bundle is what a core encodes at a time: about pieceSize bytes of text in pieces.
@@ -189,7 +190,7 @@ type Text struct {
 // EncodeFiles encodes texts, named by the patterns that data.train takes, with a given tokenizer. Of cfg only how files are read is looked
 // at; stdin is what "-" stands for.
 func EncodeFiles(t token.Tokenizer, patterns []string, cfg data.Config, stdin io.Reader) (text *Text, err error) {
-	c, err := corpus.Texts(patterns, cfg, stdin, "")
+	c, err := OpenTexts(patterns, cfg, stdin)
 	if err != nil {
 		return nil, err
 	}

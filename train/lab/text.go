@@ -30,12 +30,13 @@ func Opticks() data.Config {
 	return c
 }
 
-// OpenText opens the texts of a configuration; shards are kept in the folder cache.
-func OpenText(c data.Config, cache string) (*Text, error) {
+// OpenText opens the texts of a configuration; shards are kept in the folder cache. stop is asked again and again, and ends it with the error that it
+// returns; it may be nil.
+func OpenText(c data.Config, cache string, stop func() error) (*Text, error) {
 	if len(c.Sources) > 0 || c.Starts() {
 		return nil, fmt.Errorf("the laboratory trains on windows over one text: leave out data.sources, data.packing and data.cross_documents")
 	}
-	d, err := dataset.Open(c, dataset.Options{Dir: cache})
+	d, err := dataset.Open(c, dataset.Options{Dir: cache, Stop: stop})
 	if err != nil {
 		return nil, err
 	}
