@@ -151,14 +151,19 @@ func TestGaugeSendsAwayOneOfMany(t *testing.T) {
 	}
 }
 
-// TestGaugeBlamesNobodyForMemory: tasks take longer the more workers there are, and parts are uneven, but nothing is held up.
-func TestGaugeBlamesNobodyForMemory(t *testing.T) {
+// TestGaugeKeepsHelpersThatNobodyWaitedFor: of 15 helpers none is sent away for loops that take somewhat longer than with one less, as parts are
+// uneven or memory is slow, but not so much longer that a thread was without a core.
+func TestGaugeKeepsHelpersThatNobodyWaitedFor(t *testing.T) {
 	d := &desk{g: newGauge(15)}
+	d.u.learn(16, 16, 16*taskTime)
+	if with := 2 * taskTime; d.u.gain(16, 15, 3*with) >= 0 || d.u.gain(16, 15, with+taskTime/2) != 0 {
+		t.Fatal("the second loop should be neither late nor a gain, the first late")
+	}
 	d.play(time.Second, func(i, n int) (took, worked time.Duration, ran int64) {
 		if n != 15 {
 			t.Fatalf("loop %d was offered to %d of 15 helpers", i, n)
 		}
-		return 5 * taskTime, 4 * taskTime, 1
+		return 5 * taskTime / 2, taskTime, 1
 	})
 }
 

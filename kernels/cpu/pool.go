@@ -25,7 +25,7 @@ type pool struct {
 	helpers []*helper
 	gauge   *gauge
 	now     func() time.Duration // since the pool was made
-	spin    bool
+	spin    time.Duration        // that a helper polls for the next job before it parks
 	done    sync.WaitGroup
 }
 
@@ -60,9 +60,11 @@ func newLoop(n int, ns float64, fn func(task int)) *loop {
 func newPool(workers int) *pool {
 	made := time.Now()
 	p := &pool{
-		spin:  workers <= runtime.GOMAXPROCS(0),
 		gauge: newGauge(max(workers-1, 0)),
 		now:   func() time.Duration { return time.Since(made) },
+	}
+	if workers <= runtime.GOMAXPROCS(0) {
+		p.spin = helperSpin
 	}
 	for i := range workers - 1 {
 		h := &helper{index: i, wake: make(chan struct{}, 1)}
@@ -174,18 +176,16 @@ func (p *pool) serve(h *helper) {
 		if p.closed.Load() {
 			return
 		}
-		if l := p.job.Load(); l != nil && p.helps(h) {
+		if l := p.job.Load(); l != nil {
 			l.work()
 		}
 	}
 }
 
-// helps says whether h is one of those that loops are offered to.
-func (p *pool) helps(h *helper) bool { return h.index < int(p.gauge.active.Load()) }
-
-// idle returns when a job may have come after the turn seen.
+// idle returns when a job may have come after the turn seen. A helper that is away parks at once: while it polled, it would see, and take part in,
+// every loop that is offered to the others.
 func (p *pool) idle(h *helper, seen uint64) {
-	if p.spin && p.helps(h) && spinUntil(helperSpin, func() bool { return p.turn.Load() != seen }) {
+	if h.index < int(p.gauge.active.Load()) && spinUntil(p.spin, func() bool { return p.turn.Load() != seen }) {
 		return
 	}
 	h.parked.Store(true)

@@ -47,6 +47,27 @@ func TestPoolTriesAndSendsAway(t *testing.T) {
 	}
 }
 
+// TestPoolParksHelpersThatAreAway: one that is away does not wait for the next loop by polling, which here would never end; others do.
+func TestPoolParksHelpersThatAreAway(t *testing.T) {
+	p := &pool{spin: time.Hour, gauge: newGauge(2)}
+	p.gauge.active.Store(1)
+	h := &helper{index: 1, wake: make(chan struct{}, 1)}
+	back := make(chan struct{})
+	go func() { defer close(back); p.idle(h, 0) }()
+	for range 10_000 {
+		if h.parked.Load() {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if !h.parked.Load() {
+		t.Error("a helper that is away polls for the next loop")
+		p.turn.Add(1)
+	}
+	h.unpark()
+	<-back
+}
+
 // TestPoolLeavesHelpersAway: those that are away run nothing, park and come back.
 func TestPoolLeavesHelpersAway(t *testing.T) {
 	p := still(newPool(3))
