@@ -20,7 +20,7 @@ func mayCut(text []byte, i int) bool {
 		return false
 	}
 	r, _ := utf8.DecodeLastRune(text[:i])
-	c := classes()[r]
+	c := classes[r]
 	if text[i] == ' ' {
 		return c&white == 0
 	}
