@@ -101,6 +101,18 @@ func TestReaderTellsErrors(t *testing.T) {
 		t.Errorf("emit's error became %v", err)
 	}
 	char := buildAll(t)["char-fail"]
-	text := io.MultiReader(strings.NewReader(strings.Repeat("the cat ", 50_000)), strings.NewReader("the жuk"))
-	wantError(t, EncodeReader(char.Encode, text, never), "in the part from byte", "U+0436")
+	var text io.Reader = io.MultiReader(strings.NewReader(strings.Repeat("the cat ", 50_000)), strings.NewReader("the жuk"))
+	wantError(t, EncodeReader(char.Encode, text, never), "tokenizer char: U+0436 'ж' at byte 400004 is not")
+	text = strings.NewReader(strings.Repeat("the cat ", 50_000) + "the \xff")
+	wantError(t, EncodeReader(char.Encode, text, never), "tokenizer char: 0xff at byte 400004 is not valid UTF-8")
+	pieces := load(t, "nofallback.model")
+	text = strings.NewReader(strings.Repeat("the of ", 50_000) + "the ♥")
+	wantError(t, EncodeReader(pieces.Encode, text, never), "U+2665 '♥' at byte 350004 is in no piece")
+	fails := func(dst []int32, text []byte) ([]int32, error) {
+		if bytes.Contains(text, []byte("dog")) {
+			return dst, broken
+		}
+		return dst, nil
+	}
+	wantError(t, EncodeReader(fails, strings.NewReader(strings.Repeat("the cat ", 50_000)+"dog"), never), "in the part from byte 262147 on: disk on fire")
 }

@@ -232,7 +232,7 @@ func (t *spTokenizer) spellStrange(dst []int32, start int, word []byte) ([]int32
 		char, n := utf8.DecodeRune(word[at:])
 		for _, value := range word[at : at+n] {
 			if t.bytes[value] < 0 {
-				return dst[:start], &unknownError{char, at, "is in no piece of the model, which has none for bytes either: " +
+				return dst[:start], &unknownError{t.kind, fmt.Sprintf("%#U", char), at, "is in no piece of the model, which has none for bytes either: " +
 					"use a model with byte_fallback, or replace the character"}
 			}
 			dst = append(dst, t.bytes[value])
