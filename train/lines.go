@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -16,12 +17,12 @@ func (f Fingerprints) Prints() baseline.Prints {
 
 // openLines finds or measures the lines of reference that losses are told by: of several sources the means by their weights, as the loss is one,
 // each source having counts of its own. They change nothing of the training.
-func (l *loop) openLines() error {
+func (l *loop) openLines(ctx context.Context) error {
 	var all, perByte []baseline.Lines
 	var weights []float64
 	for i := range l.data.Sources {
 		s := &l.data.Sources[i]
-		lines, kept, err := baseline.Open(filepath.Dir(s.Val.Name()), fingerprints(s.Stats).Prints(), s.Train, s.Val, l.data.Tokenizer.Vocab())
+		lines, kept, err := baseline.Open(filepath.Dir(s.Val.Name()), fingerprints(s.Stats).Prints(), s.Train, s.Val, l.data.Tokenizer.Vocab(), func() error { return ended(ctx) })
 		if kept != nil {
 			fmt.Fprintf(l.Out, "the next start has to measure the reference lines again: %v\n", kept)
 		}

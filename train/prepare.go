@@ -30,7 +30,7 @@ func (l *loop) prepare(ctx context.Context) error {
 	if l.Profile != nil {
 		l.window = newWindow(l.be, l.Profile, l.state.Step, int64(l.Train.Steps))
 	}
-	return l.openOutputs(resumed, refused)
+	return l.openOutputs(ctx, resumed, refused)
 }
 
 // assemble is prepare without anything that changes the run's folder, its data apart. It says whether the state is that of a checkpoint, and

@@ -20,7 +20,7 @@ import (
 const MetricsFile = "metrics.jsonl"
 
 // openOutputs opens metrics and progress and says what is about to happen.
-func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
+func (l *loop) openOutputs(ctx context.Context, resumed bool, refused []checkpoint.Refused) error {
 	step := int64(-1)
 	if resumed {
 		step = l.state.Step
@@ -39,7 +39,7 @@ func (l *loop) openOutputs(resumed bool, refused []checkpoint.Refused) error {
 		}
 	}
 	l.trained = time.Duration(float64(l.metrics.Seconds()) * float64(time.Second))
-	if err := l.openLines(); err != nil {
+	if err := l.openLines(ctx); err != nil {
 		return err
 	}
 	if err := l.recordLines(); err != nil {

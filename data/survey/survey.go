@@ -128,21 +128,26 @@ func Run(cfg data.Config, d *dataset.Dataset, o Options) (out *Survey, err error
 	}
 	s.out.Train = Side{Documents: train.Documents, Bytes: train.Bytes, Tokens: d.Stats.Train.Tokens}
 	s.out.Val = Side{Documents: val.Documents, Bytes: val.Bytes, Tokens: d.Stats.Val.Tokens}
-	if err := errors.Join(s.references(d), s.copies()); err != nil {
-		return nil, err
+	for _, part := range []func() error{func() error { return s.references(d) }, s.copies, s.sides} {
+		if err := part(); err != nil {
+			return nil, err
+		}
 	}
-	return s.out, s.sides()
+	return s.out, nil
 }
 
 // references measures the lines.
-func (s *surveyor) references(d *dataset.Dataset) (err error) {
+func (s *surveyor) references(d *dataset.Dataset) error {
+	s.Progress("measuring reference lines", 0, 0)
+	counts, err := baseline.Count(d.Train, s.out.Vocab, s.Stop)
+	if err != nil {
+		return err
+	}
 	r := &s.out.Lines
-	if r.Lines, err = baseline.Measure(d.Train, d.Val, s.out.Vocab); err != nil {
+	if r.Lines, err = counts.Lines(d.Val, s.Stop); err != nil {
 		return err
 	}
-	if r.TrainUnigram, r.TrainBigram, err = baseline.InSample(d.Train, s.out.Vocab); err != nil {
-		return err
-	}
+	r.TrainUnigram, r.TrainBigram = counts.InSample()
 	perByte := func(nats float64) float64 { return nats / math.Ln2 / d.Stats.Val.BytesPerToken() }
 	r.BitsPerByte.Uniform, r.BitsPerByte.Unigram, r.BitsPerByte.Bigram = perByte(r.Uniform), perByte(r.Unigram), perByte(r.Bigram)
 	return nil
