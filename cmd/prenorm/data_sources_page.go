@@ -27,7 +27,8 @@ func sourcesSection(s *survey.Survey) pages.Section {
 
 func shareTable(s *survey.Survey) pages.Table {
 	t := pages.Table{Name: "sources", Columns: []string{"source", "weight, %", "documents", "%", "bytes", "%", "tokens", "%", "drawn"},
-		Note: "Of the training texts. Weight: share of the rows from step 1 on. Drawn: weight by share of tokens; at 2 a token is seen twice as often as if all texts were one."}
+		Note: "Of the training texts. Weight: share of the rows from step 1 on. Drawn: weight by share of tokens; at 2 a token is seen twice as often as if all texts were one.",
+		Raw:  &pages.Table{Columns: []string{"source", "weight", "documents", "documents_share", "bytes", "bytes_share", "tokens", "tokens_share"}}}
 	for _, x := range s.Sources {
 		drawn := unknown
 		if x.Share.Tokens > 0 {
@@ -42,6 +43,7 @@ func shareTable(s *survey.Survey) pages.Table {
 			size = []any{unknown, unknown}
 		}
 		t.Row(x.Name, 100*x.Weights[0], documents, share, size[0], size[1], grouped(x.Train.Tokens), 100*x.Share.Tokens, drawn)
+		t.Raw.Full(x.Name, x.Weights[0], x.Train.Documents, x.Share.Documents, x.Train.Bytes, x.Share.Bytes, x.Train.Tokens, x.Share.Tokens)
 	}
 	return t
 }
