@@ -1,6 +1,9 @@
 package data
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Format is how documents lie in a file. It is told by the file's name, or by data.format where the name does not tell.
 type Format struct {
@@ -10,9 +13,6 @@ type Format struct {
 
 // Several says whether a file of this format may hold more than one document.
 func (f Format) Several() bool { return f.Kind != "text" }
-
-// Plain says whether the bytes of the file are its one text.
-func (f Format) Plain() bool { return f == Format{Kind: "text"} }
 
 // kinds says which extension means which kind.
 var kinds = map[string]string{
@@ -24,6 +24,44 @@ var packings = map[string]string{"gz": "gzip", "zst": "zstd"}
 
 // NoExtension is what a folder or an archive without text lacks: a file with one of the extensions.
 const NoExtension = "no .txt or .md file, nor a .jsonl, .ndjson, .csv, .tsv, .parquet or .tar, alone or with .gz or .zst behind it"
+
+// Extensions says in a sentence which files are read.
+const Extensions = "read are .jsonl, .ndjson, .csv, .tsv, .parquet, .tar, and everything else as plain text, alone or with .gz or .zst behind it"
+
+// repack says which program unpacks files with extensions of compressions that are not read.
+var repack = map[string]string{"bz2": "bzip2", "tbz": "bzip2", "tbz2": "bzip2", "xz": "xz", "txz": "xz", "lzma": "xz", "lz4": "lz4"}
+
+// Unread says how to make a text that is read of a file whose name tells that it is not, or not as what it is: archives and compressions of other
+// kinds, and JSON that is not a line a record. It is "" for other files.
+func Unread(name string) string {
+	rest, extension := cutExtension(name)
+	if program, packed := repack[extension]; packed {
+		if extension[0] == 't' {
+			rest += ".tar"
+		}
+		return fmt.Sprintf("pack it anew (%s -dc %s | zstd > %s.zst)", program, name, rest)
+	}
+	switch extension {
+	case "zip", "7z", "rar":
+		return "unpack it and name the folder"
+	case "json":
+		return fmt.Sprintf("make a line of each record (jq -c '.[]' %s > %s.jsonl)", name, rest)
+	}
+	if packing := packings[extension]; packing != "" && JSON(rest) {
+		rest, _ = cutExtension(rest)
+		return fmt.Sprintf("make a line of each record (%s -dc %s | jq -c '.[]' > %s.jsonl)", packing, name, rest)
+	}
+	return ""
+}
+
+// JSON says whether a file's name tells that it is JSON, packed or not, but not a line a record.
+func JSON(name string) bool {
+	rest, extension := cutExtension(name)
+	if packings[extension] != "" {
+		_, extension = cutExtension(rest)
+	}
+	return extension == "json"
+}
 
 // FormatOf returns the format that the extensions of a file's name mean, and whether they mean one. Upper and lower case are the same.
 func FormatOf(name string) (f Format, known bool) {

@@ -8,7 +8,7 @@ import (
 // advice says what can be done about a step that ended a run: nothing that is done already. limited is for a run whose policy passes over such
 // steps, and has passed over as many as it may.
 func (c Config) advice(spike, limited bool) string {
-	ways := []string{"lower train.optimizer.lr", "lengthen train.schedule.warmup"}
+	ways := []string{"Lower train.optimizer.lr", "lengthen train.schedule.warmup"}
 	if c.Clip == 0 {
 		ways = append(ways, "set train.clip")
 	}
@@ -21,8 +21,7 @@ func (c Config) advice(spike, limited bool) string {
 	case c.Guard.Policy == GuardStop:
 		ways = append(ways, "have such steps passed over by train.guard.policy=skip or rewind")
 	}
-	text := strings.Join(ways[:len(ways)-1], ", ") + ", or " + ways[len(ways)-1]
-	return "L" + text[1:] + ", then go on with the changed key given by --set"
+	return strings.Join(ways[:len(ways)-1], ", ") + ", or " + ways[len(ways)-1] + ", then go on with the changed key given by --set"
 }
 
 // exhausted says why the guard's policy is not followed at a step, "" where it is: too many steps were held back, or they do not cease whatever

@@ -2,8 +2,8 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 
 	"prenorm/data/batch"
 	"prenorm/data/corpus"
@@ -30,57 +30,82 @@ func sourceStates(names int, sources []dataset.Source) []SourceState {
 	return list
 }
 
-// openLoaders makes the batches of every source, at their start, and adds what is too short for a block.
+// openLoaders makes the batches of every source, at their start, and the readers of its validation text, and adds what is too short for a block
+// or has nothing to predict.
 func (l *loop) openLoaders(r *Refused) {
 	rule := dataset.RuleOf(l.Data)
+	valKey := "data.val.fraction"
+	if len(l.Data.Val.Files) > 0 {
+		valKey = "data.val.files"
+	}
 	for i := range l.data.Sources {
 		s := &l.data.Sources[i]
-		loader, err := rule.Loader(s.Text(corpus.Train), l.Train.Batch, l.Model.Context, l.Seed)
-		r.addOf(s.Name, "data.train", err)
-		if n := s.Val.Len(); n <= int64(l.Model.Context) {
-			key := "data.val.fraction"
-			if len(l.Data.Val.Files) > 0 {
-				key = "data.val.files"
+		if loader, err := openLoader(rule, s.Text(corpus.Train), l.Train.Batch, l.Model.Context, l.Seed); err != nil {
+			r.addOf(s.Name, "data.train", err)
+		} else {
+			if p := loader.Packing(); p != nil {
+				l.packed = append(l.packed, *p)
 			}
-			r.addOf(s.Name, key, fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, l.Model.Context+1))
+			l.loaders = append(l.loaders, loader)
 		}
-		for side, key := range [...]string{corpus.Train: "data.train", corpus.Val: "data.val.files"} {
-			if err == nil && s.Val.Len() > int64(l.Model.Context) {
-				r.addOf(s.Name, key, predicts(rule, s.Text(corpus.Side(side)), l.Model.Context))
-			}
+		if reader, err := openReader(rule, s.Text(corpus.Val), l.Train.Batch, l.Model.Context, l.Train.Eval.Windows); err != nil {
+			r.addOf(s.Name, valKey, err)
+		} else {
+			l.validation = append(l.validation, reader)
 		}
-		if err != nil {
-			continue
-		}
-		if p := loader.Packing(); p != nil {
-			l.packed = append(l.packed, *p)
-		}
-		l.loaders = append(l.loaders, loader)
 	}
 }
 
-// predicts wants a row with a token to predict. Where attention crosses documents, every row has one.
-func predicts(rule batch.Rule, text batch.Text, context int) error {
+// openLoader makes the batches of a training text, at their start.
+func openLoader(rule batch.Rule, text batch.Text, size, context int, seed int64) (*batch.Loader, error) {
+	loader, err := rule.Loader(text, size, context, seed)
+	if err != nil {
+		return nil, err
+	}
+	start := loader.Cursor()
+	if err := predicts(rule, loader.Next, batchesOf(loader.Windows(), size)); err != nil {
+		return nil, err
+	}
+	return loader, loader.Seek(start)
+}
+
+// openReader makes the reader of a validation text, at its start.
+func openReader(rule batch.Rule, text batch.Text, size, context, windows int) (*batch.Evaluation, error) {
+	if n := text.Len(); n <= int64(context) {
+		return nil, fmt.Errorf("the validation text has %d tokens, one block needs context+1 = %d: use a longer text, a larger data.val.fraction or a smaller model.context", n, context+1)
+	}
+	reader, err := rule.Eval(text, size, context, windows)
+	if err != nil {
+		return nil, err
+	}
+	if err := predicts(rule, reader.Next, batchesOf(reader.Windows(), size)); err != nil {
+		if windows > 0 {
+			err = fmt.Errorf("in the windows that are read (train.eval.windows: %d), %w", windows, err)
+		}
+		return nil, err
+	}
+	reader.Reset()
+	return reader, nil
+}
+
+// batchesOf is how many batches of a size so many windows fill.
+func batchesOf(windows int64, size int) int64 { return (windows + int64(size) - 1) / int64(size) }
+
+// predicts wants one of the next n batches to have a token to predict. Where attention crosses documents, every batch has one.
+func predicts(rule batch.Rule, next func(*batch.Batch) error, n int64) error {
 	if !rule.Closed {
 		return nil
 	}
-	reader, err := rule.Eval(text, 1, context, 0)
-	if err != nil {
-		return err
-	}
-	var row batch.Batch
-	for {
-		if err := reader.Next(&row); err == io.EOF {
-			return fmt.Errorf("no token can be predicted from another one of its document: use longer documents, or set data.cross_documents to true")
-		} else if err != nil {
+	var b batch.Batch
+	for range n {
+		if err := next(&b); err != nil {
 			return err
 		}
-		for _, target := range row.Targets {
-			if target >= 0 {
-				return nil
-			}
+		if countTargets(&b) > 0 {
+			return nil
 		}
 	}
+	return errors.New("no token can be predicted from another one of its document: use longer documents, or set data.cross_documents to true")
 }
 
 // feed is the batches of all sources, at their start.
@@ -173,7 +198,7 @@ func (l *loop) evaluateSources(ctx context.Context) ([]Weighed, error) {
 	var all []Weighed
 	for i := range l.data.Sources {
 		s := &l.data.Sources[i]
-		e, err := l.evaluator.RunText(ctx, s.Text(corpus.Val), l.Train.Eval.Windows)
+		e, err := l.evaluator.read(ctx, l.validation[i], l.validation[i].Windows())
 		if err != nil {
 			return nil, l.ofSource(s.Name, err)
 		}

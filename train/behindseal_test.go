@@ -49,7 +49,7 @@ func archive(t *testing.T, names ...string) []byte {
 // TestBehindTheSeal changes bundles and gives them the checksum that they have then: what is written there is refused all the same, and never
 // believed.
 func TestBehindTheSeal(t *testing.T) {
-	all := []string{reportFile, textFile, batchesFile, weightsFile, optimizerFile, stateFile, ConfigFile, TokenizerFile}
+	all := []string{reportFile, textFile, batchesFile, weightsFile, optimizerFile, StateFile, ConfigFile, TokenizerFile}
 	if _, err := unpack(archive(t, all...)); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestGuardClone(t *testing.T) {
 // TestRestoreChecksGuard wants a checkpoint with a guard's state that no run writes to be refused.
 func TestRestoreChecksGuard(t *testing.T) {
 	s := stepper(t, ref.New(), small(), options(2, 1))
-	_, err := restore(s.weights, s, &checkpoint.Loaded{Dir: "x", Step: 3, State: []byte(`{"step": 3, "guard": {"scale": 1, "unapplied": 4}}`)})
+	_, err := restore(s.weights, s, &checkpoint.Loaded{Dir: "x", Step: 3, State: []byte(`{"step": 3, "guard": {"scale": 1, "unapplied": 4}}`)}, "checkpoint x")
 	if err == nil || !strings.Contains(err.Error(), "checkpoint x: state.json: guard: 4 steps unapplied") {
 		t.Error(err)
 	}

@@ -33,7 +33,6 @@ const (
 	batchesFile   = "batches.safetensors"
 	weightsFile   = "model.safetensors"
 	optimizerFile = "optimizer.safetensors"
-	stateFile     = "state.json"
 )
 
 // sealBytes is the length of a bundle's checksum in hexadecimal, its last bytes; sealLabel comes before it.
@@ -57,6 +56,7 @@ type Report struct {
 	Clip      metrics.Float `json:"clip"`   // the factor that the norm alone would have given
 	Limits    Limits        `json:"limits"` // above which the step counted as a spike
 	Spoiled   []string      `json:"spoiled,omitempty"`
+	Before    []Recent      `json:"before,omitempty"` // the last steps before, oldest first
 	Diagnosis
 	Tensors []TensorSize `json:"tensors"`
 }
@@ -67,6 +67,7 @@ type bundle struct {
 	report  Report
 	state   checkpoint.Snapshot // before the step, with its files
 	micros  []*batch.Batch
+	before  [][]*batch.Batch // of the report's steps before
 	decoder token.Tokenizer
 }
 
@@ -86,14 +87,15 @@ func (b *bundle) write(w io.Writer) (seal string, err error) {
 		}
 	}
 	add(reportFile, asJSON(b.report))
-	add(textFile, b.texts)
+	add(textFile, func(w io.Writer) error { return b.texts(w, b.micros) })
 	add(batchesFile, func(w io.Writer) error { return safetensors.Write(w, batchTensors(b.micros), nil) })
 	add(weightsFile, func(w io.Writer) error { return safetensors.Write(w, b.state.Weights, b.state.Metadata) })
 	add(optimizerFile, func(w io.Writer) error { return safetensors.Write(w, b.state.Optimizer, nil) })
-	add(stateFile, asJSON(b.state.State))
+	add(StateFile, asJSON(b.state.State))
 	for _, name := range []string{ConfigFile, TokenizerFile} {
 		add(name, func(w io.Writer) error { _, err := w.Write(b.state.Files[name]); return err })
 	}
+	b.addBefore(add)
 	if err == nil {
 		err = z.SetComment(sealLabel + strings.Repeat("0", sealBytes))
 	}
@@ -120,7 +122,6 @@ type sealWriter struct {
 	out  io.Writer
 	sum  hash.Hash
 	last []byte
-	size int64
 }
 
 func (s *sealWriter) Write(p []byte) (int, error) {
@@ -130,7 +131,6 @@ func (s *sealWriter) Write(p []byte) (int, error) {
 	if _, err := s.out.Write(s.last[:n]); err != nil {
 		return 0, err
 	}
-	s.size += int64(n)
 	s.last = append(s.last[:0], s.last[n:]...)
 	return len(p), nil
 }
@@ -157,8 +157,8 @@ func batchTensors(micros []*batch.Batch) []safetensors.Tensor {
 }
 
 // texts writes the batches for people.
-func (b *bundle) texts(w io.Writer) error {
-	for i, m := range b.micros {
+func (b *bundle) texts(w io.Writer, micros []*batch.Batch) error {
+	for i, m := range micros {
 		for k := range m.B {
 			text, err := b.decoder.Decode(nil, m.Inputs[k*m.T:(k+1)*m.T]...)
 			if err != nil {
@@ -237,11 +237,7 @@ const (
 // place finds the first name for the step that is free, or the bundle with that seal.
 func (b *bundle) place(fsys checkpoint.FS, dir, seal string) (name string, there bool, err error) {
 	for n := 1; ; n++ {
-		name = fmt.Sprintf("%s%08d", bundlePrefix, b.report.Step)
-		if n > 1 {
-			name += fmt.Sprint("-", n)
-		}
-		name += bundleSuffix
+		name = bundleName(b.report.Step, n)
 		f, err := fsys.Open(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return name, false, nil

@@ -2,6 +2,8 @@ package train
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -18,6 +20,35 @@ func countBundles(fsys checkpoint.FS, dir string) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// bundleWanted is errNoRoom where a folder holds all the bundles that it may and none of the step, which may be the same again: then nothing
+// has to be read of the step.
+func bundleWanted(fsys checkpoint.FS, dir string, step int64, most int) error {
+	n, err := countBundles(fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || n < most {
+		return err
+	}
+	f, err := fsys.Open(filepath.Join(dir, bundleName(step, 1)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoRoom
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// bundleName is the name of the n-th bundle of a step.
+func bundleName(step int64, n int) string {
+	name := fmt.Sprintf("%s%08d", bundlePrefix, step)
+	if n > 1 {
+		name += fmt.Sprint("-", n)
+	}
+	return name + bundleSuffix
 }
 
 func isBundle(name string) bool {

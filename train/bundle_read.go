@@ -23,6 +23,9 @@ type Bundle struct {
 	State  *checkpoint.Loaded // before the step, with the run file and the tokenizer
 	Micros []*batch.Batch
 	Text   string // of the batches
+	// Before are the micro-batches of the steps before, as Report.Before names them, and BeforeText is their text.
+	Before     [][]*batch.Batch
+	BeforeText string
 }
 
 // ReadBundle reads a bundle and checks its checksum. Its errors name the file and the rule.
@@ -42,7 +45,7 @@ func ReadBundle(path string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", path, err)
 	}
-	b.Path, b.State.Dir = path, path
+	b.Path = path
 	return b, nil
 }
 
@@ -61,7 +64,7 @@ func parseBundle(data []byte) (*Bundle, error) {
 	if b.Report.Step < 1 {
 		return nil, fmt.Errorf("%s: step %d: steps count from 1", reportFile, b.Report.Step)
 	}
-	b.State = &checkpoint.Loaded{Step: b.Report.Step - 1, State: files[stateFile],
+	b.State = &checkpoint.Loaded{Step: b.Report.Step - 1, State: files[StateFile],
 		Files: map[string][]byte{ConfigFile: files[ConfigFile], TokenizerFile: files[TokenizerFile]}}
 	for name, list := range map[string]*[]safetensors.Tensor{weightsFile: &b.State.Weights, optimizerFile: &b.State.Optimizer} {
 		f, err := safetensors.Parse(files[name])
@@ -72,9 +75,9 @@ func parseBundle(data []byte) (*Bundle, error) {
 	}
 	b.Micros, err = parseBatches(files[batchesFile])
 	if err != nil {
-		err = fmt.Errorf("%s: %w", batchesFile, err)
+		return nil, fmt.Errorf("%s: %w", batchesFile, err)
 	}
-	return b, err
+	return b, b.parseBefore(files)
 }
 
 // unpack checks the whole and returns the files, as windows of data.
@@ -99,7 +102,7 @@ func unpack(data []byte) (map[string][]byte, error) {
 		}
 		files[f.Name] = data[at : at+int64(size) : at+int64(size)]
 	}
-	for _, name := range []string{reportFile, textFile, batchesFile, weightsFile, optimizerFile, stateFile, ConfigFile, TokenizerFile} {
+	for _, name := range []string{reportFile, textFile, batchesFile, weightsFile, optimizerFile, StateFile, ConfigFile, TokenizerFile} {
 		if files[name] == nil {
 			return nil, fmt.Errorf("has no %s", name)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"prenorm/data/token"
 	"prenorm/train/checkpoint"
+	"prenorm/train/checkpoint/checkpointtest"
 	"prenorm/train/safetensors"
 )
 
@@ -84,71 +85,6 @@ func TestBundleOfDocuments(t *testing.T) {
 	}
 }
 
-// failing is a file system whose n-th operation fails.
-type failing struct {
-	checkpoint.FS
-	left *int
-}
-
-func (f failing) do() error {
-	if *f.left--; *f.left < 0 {
-		return fmt.Errorf("no space left on device")
-	}
-	return nil
-}
-
-type failingFile struct {
-	checkpoint.File
-	fs failing
-}
-
-func (f failing) Create(path string) (checkpoint.File, error) {
-	if !strings.HasPrefix(filepath.Base(path), ".tmp-") {
-		return nil, fmt.Errorf("%s would be written in its place", path)
-	}
-	if err := f.do(); err != nil {
-		return nil, err
-	}
-	file, err := f.FS.Create(path)
-	return failingFile{file, f}, err
-}
-
-func (f failing) Mkdir(path string) error {
-	if err := f.do(); err != nil {
-		return err
-	}
-	return f.FS.Mkdir(path)
-}
-
-func (f failing) Rename(from, to string) error {
-	if err := f.do(); err != nil {
-		return err
-	}
-	return f.FS.Rename(from, to)
-}
-
-func (f failing) SyncDir(path string) error {
-	if err := f.do(); err != nil {
-		return err
-	}
-	return f.FS.SyncDir(path)
-}
-
-func (f failingFile) Write(p []byte) (int, error) {
-	if err := f.fs.do(); err != nil {
-		n, _ := f.File.Write(p[:len(p)/2])
-		return n, err
-	}
-	return f.File.Write(p)
-}
-
-func (f failingFile) Sync() error {
-	if err := f.fs.do(); err != nil {
-		return err
-	}
-	return f.File.Sync()
-}
-
 // TestUnfinishedBundle wants what a process left that was killed while it wrote a bundle to be removed, and not to count.
 func TestUnfinishedBundle(t *testing.T) {
 	dir := t.TempDir()
@@ -167,7 +103,7 @@ func TestUnfinishedBundle(t *testing.T) {
 }
 
 // TestBundleSaves fails every operation of saving in turn: what has a bundle's name is whole, and one that was there before is as it was. One of
-// the same bytes is taken for the new one; another of the same step gets another name.
+// the same bytes is taken for the new one; another of the same step gets another name. A bundle is durable before it has its name, and its name before it is told of.
 func TestBundleSaves(t *testing.T) {
 	say := func(string, int64) {}
 	for n := 0; ; n++ {
@@ -175,8 +111,17 @@ func TestBundleSaves(t *testing.T) {
 		if name, err := tinyBundle(2).save(checkpoint.OS, dir, 9, say); err != nil || name != "step-00000002.zip" {
 			t.Fatal(name, err)
 		}
-		left := n
-		name, err := tinyBundle(3).save(failing{checkpoint.OS, &left}, dir, 9, say)
+		var done []string
+		name, err := tinyBundle(3).save(checkpointtest.Hooked{FS: checkpoint.OS, Before: func(op, path string) error {
+			if op == "create" && !strings.HasPrefix(filepath.Base(path), unfinished) {
+				t.Errorf("%s would be written in its place", path)
+			}
+			if len(done) >= n && op != "remove" { // what cannot be removed does not count: see TestUnfinishedBundle
+				return errDisk
+			}
+			done = append(done, op)
+			return nil
+		}}, dir, 9, say)
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			if _, broken := ReadBundle(filepath.Join(dir, e.Name())); broken != nil {
@@ -191,6 +136,9 @@ func TestBundleSaves(t *testing.T) {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if order := fmt.Sprint(slices.Compact(done)); order != "[mkdir create write sync close rename syncdir]" {
+			t.Errorf("operations %s: the content must be durable before its name, and its name at the end", order)
 		}
 		if n < 6 || name != "step-00000003.zip" {
 			t.Errorf("%s after %d operations", name, n)
@@ -209,5 +157,21 @@ func TestBundleSaves(t *testing.T) {
 			t.Errorf("a fourth bundle of three: %v", err)
 		}
 		return
+	}
+}
+
+// TestNoRoomIsSeenFirst wants nothing to be read of a step where its bundle has no place: the loop here has no weights.
+func TestNoRoomIsSeenFirst(t *testing.T) {
+	l := &loop{Job: Job{Dir: t.TempDir()}}
+	l.Train.Guard.Bundles = 1
+	dir := filepath.Join(l.Dir, BundleFolder)
+	if name, err := tinyBundle(3).save(checkpoint.OS, dir, 1, func(string, int64) {}); err != nil {
+		t.Fatal(name, err)
+	}
+	if _, err := l.bundle(Report{Step: 4}); !errors.Is(err, errNoRoom) {
+		t.Error(err)
+	}
+	if err := bundleWanted(checkpoint.OS, dir, 3, 1); err != nil { // it may be the one that is there
+		t.Error(err)
 	}
 }

@@ -185,7 +185,7 @@ func measure(n int, at func(i int) float32) measured {
 	squares, largest := 0.0, 0.0
 	for i := range n {
 		x := float64(at(i))
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+		if notFinite(x) {
 			if out.NonFinite++; out.NonFinite == 1 {
 				out.value, out.index = x, i
 			}

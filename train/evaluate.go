@@ -2,7 +2,7 @@ package train
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math"
 
 	"prenorm/data/batch"
@@ -81,10 +81,16 @@ func (e *Evaluator) RunText(ctx context.Context, text batch.Text, windows int) (
 	if err != nil {
 		return Evaluation{}, err
 	}
+	return e.read(ctx, reader, reader.Windows())
+}
+
+// read is Run for a reader by the evaluator's rule and sizes, from its start: its first windows, in whole batches. A reader can be read again,
+// which saves packing its text anew.
+func (e *Evaluator) read(ctx context.Context, reader *batch.Evaluation, windows int64) (Evaluation, error) {
 	var total float64
 	var targets int64
-	batches := (reader.Windows() + int64(e.size) - 1) / int64(e.size)
-	for range batches {
+	reader.Reset()
+	for range batchesOf(windows, e.size) {
 		if err := ctx.Err(); err != nil {
 			return Evaluation{}, err
 		}
@@ -100,10 +106,12 @@ func (e *Evaluator) RunText(ctx context.Context, text batch.Text, windows int) (
 		targets += int64(n)
 	}
 	if targets == 0 {
-		return Evaluation{}, fmt.Errorf("evaluation: the text has no token to predict")
+		return Evaluation{}, errNoTarget
 	}
 	return Evaluation{Loss: total / float64(targets), Targets: targets}, nil
 }
+
+var errNoTarget = errors.New("evaluation: the text has no token to predict")
 
 // loss is the mean over the batch's n targets.
 func (e *Evaluator) loss(n int) (float64, error) {

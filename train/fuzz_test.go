@@ -75,7 +75,7 @@ func FuzzState(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, step int64) {
 		problemtest.Bounded(t, len(data), 100, func() {
-			state, err := stateOf(&checkpoint.Loaded{Dir: "run/step-7", Step: step, State: bytes.Clone(data)})
+			state, err := stateOf(&checkpoint.Loaded{Dir: "run/step-7", Step: step, State: bytes.Clone(data)}, "checkpoint run/step-7")
 			if err != nil {
 				problemtest.Says(t, err, "checkpoint run/step-7: state.json")
 			} else if state.Step != step || state.Step < 0 || state.Tokens < 0 {

@@ -1,9 +1,7 @@
 package train
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 
 	"prenorm/train/checkpoint"
@@ -13,19 +11,15 @@ import (
 // goodFile is the file of a checkpoint that holds the state which a guard would rewind to, where that is another than the checkpoint's own.
 const goodFile = "rewind.safetensors"
 
-// checkpointFiles are the files beside weights, moments and state.
-func (l *loop) checkpointFiles() (map[string][]byte, error) {
-	if l.good == nil || l.state.Guard.Good.Step == l.state.Step {
-		return l.files, nil
+// snapshot is what is held as a checkpoint of the run, with the state to go back to where that is another. It is written from the copies
+// themselves: they must not change while a save is at work.
+func (l *loop) snapshot(h *held) checkpoint.Snapshot {
+	snap := h.snapshot(l.files)
+	if l.good != nil && l.state.Guard.Good.Step != l.state.Step {
+		good := l.good.snapshot(nil)
+		snap.Tensors = map[string][]safetensors.Tensor{goodFile: slices.Concat(good.Weights, good.Optimizer)}
 	}
-	snap := l.good.snapshot(nil)
-	var b bytes.Buffer
-	if err := safetensors.Write(&b, slices.Concat(snap.Weights, snap.Optimizer), nil); err != nil {
-		return nil, err
-	}
-	files := maps.Clone(l.files)
-	files[goodFile] = b.Bytes()
-	return files, nil
+	return snap
 }
 
 // load fills the copy from a file of a checkpoint. Its [State] stays empty: a rewind needs none.

@@ -49,8 +49,8 @@ func (g *GuardState) check(step int64) error {
 		return fmt.Errorf("guard: %d steps unapplied, rate scaled by %g at step %d, of %d steps", g.Unapplied, g.Scale, g.RewoundAt, step)
 	case g.Total < 0 || g.Total > g.Unapplied:
 		return fmt.Errorf("guard: %d steps held back of %d unapplied", g.Total, g.Unapplied)
-	case g.Good != nil && (g.Good.Step < 0 || g.Good.Step > step || g.Good.Unapplied < 0 || g.Good.Unapplied > g.Good.Step || g.Good.Rewinds < 0 || len(g.Good.Losses) != len(g.Good.GradNorms)):
-		return fmt.Errorf("guard: the state to go back to is of step %d", g.Good.Step)
+	case g.Good != nil && (g.Good.Step < 0 || g.Good.Step > step || g.Good.Unapplied < 0 || g.Good.Unapplied > g.Good.Step || g.Good.Rewinds < 0 || len(g.Good.Losses) != len(g.Good.GradNorms) || len(g.Good.Losses) > maxWindow):
+		return fmt.Errorf("guard: the state to go back to is of step %d, with a window of %d losses and %d gradient norms", g.Good.Step, len(g.Good.Losses), len(g.Good.GradNorms))
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (g *GuardState) add(r Result, window int) {
 }
 
 // push appends x and drops what is older than the window. It allocates until the window is full, and then nothing.
-func push(list []float32, x float32, window int) []float32 {
+func push[E any](list []E, x E, window int) []E {
 	if n := len(list) - window + 1; n > 0 {
 		copy(list, list[n:])
 		list = list[:window-1]

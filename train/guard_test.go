@@ -106,6 +106,7 @@ func TestGuardStateIsChecked(t *testing.T) {
 	for _, g := range []GuardState{
 		{}, {Scale: 2}, {Scale: math.NaN()}, {Scale: 1, Unapplied: 11}, {Scale: 1, Unapplied: -1}, {Scale: 1, Unapplied: 1, Total: 2}, {Scale: 1, Total: -1}, {Scale: 1, Good: &Good{Rewinds: -1}}, {Scale: 1, RewoundAt: 11}, {Scale: 1, Losses: []float32{1}},
 		{Scale: 1, Good: &Good{Step: 11}}, {Scale: 1, Good: &Good{Step: 1, Unapplied: 2}}, {Scale: 1, Held: make([]int64, maxWindow+1)},
+		{Scale: 1, Good: &Good{Losses: make([]float32, maxWindow+1), GradNorms: make([]float32, maxWindow+1)}}, {Scale: 1, Good: &Good{Losses: []float32{1}}},
 	} {
 		if err := g.check(10); err == nil || !strings.Contains(err.Error(), "guard: ") {
 			t.Errorf("%+v: %v", g, err)

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"prenorm/kernels"
 	"prenorm/model"
@@ -99,23 +100,23 @@ func (h *held) hold(state State) error {
 			return fmt.Errorf("read %s: %w", t.name, err)
 		}
 	}
-	state.Guard = state.Guard.clone()
+	state.Guard, state.Recent = state.Guard.clone(), slices.Clone(state.Recent)
 	h.state, h.full = state, true
 	return nil
 }
 
-// restore brings weights, buffers and moments back to what is held, and returns the state, whose cursor the batches must go back to.
-func (h *held) restore() (State, error) {
+// restore brings weights, buffers and moments back to what is held. What else the run remembers is left to the caller.
+func (h *held) restore() error {
 	if !h.full {
-		return State{}, fmt.Errorf("train: no state is held in memory to go back to")
+		return fmt.Errorf("train: no state is held in memory to go back to")
 	}
 	for i := range h.tensors {
 		t := &h.tensors[i]
 		if err := h.be.Upload(t.device, t.boxed); err != nil {
-			return State{}, fmt.Errorf("bring back %s: %w", t.name, err)
+			return fmt.Errorf("bring back %s: %w", t.name, err)
 		}
 	}
-	return h.state, nil
+	return nil
 }
 
 // snapshot is what is held as a checkpoint, with files beside it. It is valid until the next hold.

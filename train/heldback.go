@@ -51,12 +51,16 @@ func (l *loop) limit() Limits {
 }
 
 // keepIfGood copies the state before a step whose gradient is known, and shows that state to be a good one: the step is applied, and its loss
-// lies no more than a little above the window's mean. Otherwise the copy waits for the next step.
+// lies no more than a little above the window's mean. Otherwise the copy waits for the next step. A save at work, which reads the copy that
+// there is, is waited for: the next step will not do, as the time that a save takes must not decide what a rewind goes back to.
 func (l *loop) keepIfGood(r Result) error {
 	c := l.Train.Guard
 	c.Sigma = min(c.Sigma, calm)
 	if !r.Applied() || float32(r.Loss) > l.state.Guard.limits(c).Loss {
 		return nil
+	}
+	if err := l.settle(); err != nil {
+		return err
 	}
 	return l.keepGood()
 }
@@ -87,7 +91,7 @@ type attempted struct {
 }
 
 // heldBack deals with a step that was not applied: it says why, names the op, writes a bundle, and stops, skips or rewinds by the policy. The
-// error is that of a run that stops, whose state is that before the step, saved.
+// error is that of a run that stops, whose state is that before the step, saved where that can be done.
 func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	c, g := l.Train.Guard, l.state.Guard
 	cause := g.cause(a.Result, a.limits)
@@ -112,7 +116,7 @@ func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	record.Bundle = l.writeBundle(report)
 	if action == GuardStop {
 		record.Step = l.state.Step
-		return errors.Join(l.stoppedBy(report, record, stopped), l.metrics.Write(record), saved)
+		return errors.Join(l.stoppedBy(report, record, stopped, saved == nil), l.metrics.Write(record), saved)
 	}
 	if err := l.goPast(a, &record); err != nil {
 		return err
@@ -127,7 +131,7 @@ func (l *loop) examine(ctx context.Context, a attempted, cause string) (Report, 
 	defer l.span("diagnosis")()
 	r := Report{Format: bundleFormat, Name: l.Name, Step: a.step, Cause: cause, Device: l.be.Name(), Precision: string(kernels.PrecisionOf(l.be)),
 		Products: l.products(), LR: a.lr, Loss: metrics.Float(a.Loss), GradNorm: metrics.Float(a.GradNorm), Limits: a.limits,
-		Clip: metrics.Float(clipOf(l.Train.Clip, a.GradNorm))}
+		Clip: metrics.Float(clipOf(l.Train.Clip, a.GradNorm)), Before: l.state.Recent}
 	var err error
 	if r.Tensors, err = l.stepper.Sizes(); err != nil {
 		return r, err
@@ -173,6 +177,10 @@ func (l *loop) writeBundle(r Report) string {
 
 // bundle saves what the step was made of.
 func (l *loop) bundle(r Report) (name string, err error) {
+	dir := filepath.Join(l.Dir, BundleFolder)
+	if err := bundleWanted(checkpoint.OS, dir, r.Step, l.Train.Guard.Bundles); err != nil {
+		return "", err
+	}
 	present, err := newWindows(l.weights, l.stepper)
 	if err != nil {
 		return "", err
@@ -181,9 +189,9 @@ func (l *loop) bundle(r Report) (name string, err error) {
 	if err := present.hold(l.state); err != nil {
 		return "", err
 	}
-	b := bundle{report: r, state: present.snapshot(l.files), micros: l.micros, decoder: l.data.Tokenizer}
-	return b.save(checkpoint.OS, filepath.Join(l.Dir, BundleFolder), l.Train.Guard.Bundles, func(name string, bytes int64) {
-		l.progress.Line(fmt.Sprintf("writing %s: %s", filepath.Join(l.Dir, BundleFolder, name), metrics.Bytes(bytes)))
+	b := bundle{report: r, state: present.snapshot(l.files), micros: l.micros, before: l.ring.before(len(r.Before)), decoder: l.data.Tokenizer}
+	return b.save(checkpoint.OS, dir, l.Train.Guard.Bundles, func(name string, bytes int64) {
+		l.progress.Line(fmt.Sprintf("writing %s: %s", filepath.Join(dir, name), metrics.Bytes(bytes)))
 	})
 }
 
@@ -191,12 +199,12 @@ func (l *loop) bundle(r Report) (name string, err error) {
 func (l *loop) goPast(a attempted, record *metrics.Guard) error {
 	c, g := l.Train.Guard, l.state.Guard
 	g.hold(a.step, c)
-	l.advance(a.step)
+	l.advance(a.step, a.Result)
 	if c.Policy == GuardSkip {
 		g.skip()
 		return nil
 	}
-	if _, err := l.good.restore(); err != nil {
+	if err := l.good.restore(); err != nil {
 		return err
 	}
 	g.rewind(a.step, c)
@@ -205,14 +213,17 @@ func (l *loop) goPast(a attempted, record *metrics.Guard) error {
 }
 
 // stoppedBy explains a step that ends the run.
-func (l *loop) stoppedBy(r Report, record metrics.Guard, why string) error {
-	bundle := ""
+func (l *loop) stoppedBy(r Report, record metrics.Guard, why string, saved bool) error {
+	state, bundle := "is saved", ""
+	if !saved {
+		state = "could not be saved (see below; it is tried once more)"
+	}
 	if record.Bundle != "" {
 		bundle = fmt.Sprintf(" The step is in %s, for prenorm replay.", filepath.Join(l.Dir, filepath.FromSlash(record.Bundle)))
 	}
-	return fmt.Errorf("step %d: %s at learning rate %.3g%s%s: the update was not applied and the state before it is saved.%s "+
-		"%s. Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), bundle,
-		l.Train.advice(!notFinite(float64(r.Loss)) && !notFinite(float64(r.GradNorm)), why != ""))
+	return fmt.Errorf("step %d: %s at learning rate %.3g%s%s: the update was not applied and the state before it %s.%s "+
+		"%s. Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), state, bundle,
+		l.Train.advice(Result{Loss: float64(r.Loss), GradNorm: float64(r.GradNorm)}.Finite(), why != ""))
 }
 
 // firstWords name what is not finite.

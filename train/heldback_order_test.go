@@ -1,6 +1,8 @@
 package train
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -48,5 +50,28 @@ func TestSavedBeforeExplained(t *testing.T) {
 	})
 	if _, err := runOn(faults(1, math.NaN()), j); err == nil || looked == 0 {
 		t.Errorf("%v; the bundle was looked at %d times", err, looked)
+	}
+}
+
+// TestStopSaysWhatIsSaved wants a run that stops at a step and cannot save the state before it to say that, and not that it did.
+func TestStopSaysWhatIsSaved(t *testing.T) {
+	for _, background := range []string{BackgroundAlways, BackgroundNever} {
+		for _, full := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, full %v", background, full), func(t *testing.T) {
+				j := guarded(t, GuardStop)
+				j.Checkpoint.Background = background
+				withFS(t, func(op, path string) error {
+					if full && op == "write" && strings.Contains(filepath.ToSlash(path), "/"+CheckpointFolder+"/") {
+						return errDisk
+					}
+					return nil
+				})
+				o, err := runOn(faults(1, math.NaN()), j)
+				if err == nil || errors.Is(err, errDisk) != full || strings.Contains(err.Error(), "the state before it could not be saved") != full ||
+					strings.Contains(err.Error(), "the state before it is saved") == full || (o.Checkpoint == "") != full {
+					t.Errorf("%+v, %v", o, err)
+				}
+			})
+		}
 	}
 }

@@ -249,7 +249,7 @@ func TestProven(t *testing.T) {
 	defer s.Free()
 	step()
 	c := Guard{Policy: GuardRewind, Sigma: 6, Window: 4, Every: 3}
-	l := &loop{weights: w, stepper: s}
+	l := &loop{weights: w, stepper: s, saver: checkpoint.NewSaver(checkpoint.OS, t.TempDir())}
 	l.Train.Guard = c
 	l.state.Guard = feed(c, 1, 3, 1, 3)
 	var err error

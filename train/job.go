@@ -48,9 +48,9 @@ type Job struct {
 
 // Outcome is how a run ended.
 type Outcome struct {
-	Step       int64  // updates done
+	Step       int64  // updates done, by earlier sessions too
 	Steps      int64  // updates wanted
-	Checkpoint string // folder of the newest checkpoint; "" = the run was stopped before there was one
+	Checkpoint string // folder of the newest checkpoint; "" = the run was stopped while it was prepared
 	Stopped    string // why it ended before Steps; "" = it did not
 }
 
@@ -96,19 +96,21 @@ type loop struct {
 	metrics      *metrics.Writer
 	progress     *metrics.Progress
 	state        State
-	loaders      []*batch.Loader // of each source
-	packed       []batch.Packing // of each source, where documents are packed whole
-	held         *held           // of the state last saved, and before that of the first; nil where training waits for saving
-	good         *held           // what the guard goes back to; nil where it does not
+	loaders      []*batch.Loader     // of each source
+	packed       []batch.Packing     // of each source, where documents are packed whole
+	validation   []*batch.Evaluation // of each source
+	held         *held               // of the state last saved, and before that of the first; nil where training waits for saving
+	good         *held               // what the guard goes back to; nil where it does not
 	saver        *checkpoint.Saver
 	files        map[string][]byte
-	newest       string    // folder of the newest checkpoint
-	saved        int64     // its step, or that of the save at work; -1 for none
-	failed       bool      // a save has
-	copied       time.Time // when the state was last copied to be saved
-	micros       []*batch.Batch
-	news         bool // something was saved or validated since the start
-	full         bool // it was said that there is no room for another bundle
+	newest       string         // folder of the newest checkpoint
+	saved        int64          // its step, or that of the save at work; -1 for none
+	failed       bool           // a save has
+	copied       time.Time      // when the state was last copied to be saved
+	ring         ring           // of the batches read last
+	micros       []*batch.Batch // of the step at work, in the ring
+	news         bool           // something was saved or validated since the start
+	full         bool           // it was said that there is no room for another bundle
 
 	lap     time.Time     // when the last update was reported
 	trained time.Duration // spent in updates since the run's start, as far as it is recorded

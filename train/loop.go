@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"prenorm/data/batch"
 	"prenorm/train/metrics"
 )
 
@@ -43,7 +44,7 @@ func (l *loop) step(ctx context.Context) error {
 // applied counts and records an update.
 func (l *loop) applied(step int64, lr float64, r Result, seen *metrics.Inspect) error {
 	l.count(r)
-	l.advance(step)
+	l.advance(step, r)
 	l.state.Tokens += int64(targets(l.micros))
 	if err := l.report(step, lr, r); err != nil || seen == nil {
 		return err
@@ -52,7 +53,8 @@ func (l *loop) applied(step int64, lr float64, r Result, seen *metrics.Inspect) 
 }
 
 // advance goes past a step and its batch.
-func (l *loop) advance(step int64) {
+func (l *loop) advance(step int64, r Result) {
+	l.remember(step, r)
 	l.state.Step = step
 	l.state.Cursor = l.batches.Cursor()
 }
@@ -71,8 +73,14 @@ func (l *loop) update(ctx context.Context, step int64, lr float64) (Result, *met
 // read takes the next batches.
 func (l *loop) read() error {
 	defer l.span("data")()
+	return l.take(l.batches)
+}
+
+// take makes the next batches of a feed those of the step at work.
+func (l *loop) take(feed batch.Feed) error {
+	l.micros = l.ring.turn()
 	for _, m := range l.micros {
-		if err := l.batches.Next(m); err != nil {
+		if err := feed.Next(m); err != nil {
 			return err
 		}
 	}

@@ -45,6 +45,7 @@ func (l *loop) assemble(ctx context.Context) (resumed bool, refused []checkpoint
 		if from, err = checkpoint.Load(checkpoint.OS, dir); err != nil {
 			return false, nil, err
 		}
+		l.state.Step = from.Step // for who stops while the text is opened
 	}
 	if err := l.openData(ctx, from); err != nil {
 		return false, nil, err
@@ -137,9 +138,7 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 	if l.evaluator, err = NewEvaluatorBy(l.weights, l.Train.Batch, dataset.RuleOf(l.Data)); err != nil {
 		return err
 	}
-	for range max(l.Train.Accumulate, 1) {
-		l.micros = append(l.micros, &batch.Batch{})
-	}
+	l.ring = newRing(l.Train.Guard.keepsRecent(), max(l.Train.Accumulate, 1))
 	if err := l.start(from, feed); err != nil {
 		return err
 	}
@@ -161,7 +160,7 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 		l.state = State{Cursor: feed.Cursor(), Seed: l.Seed, Data: fingerprints(l.data.Stats), Sources: sourceStates(len(l.Data.Sources), l.data.Sources)}
 		return l.firstWeights()
 	}
-	if l.state, err = restore(l.weights, l.stepper, from); err != nil {
+	if l.state, err = restore(l.weights, l.stepper, from, "checkpoint "+from.Dir); err != nil {
 		return err
 	}
 	if now := fingerprints(l.data.Stats); now != l.state.Data {
@@ -174,6 +173,9 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 	l.newest, l.saved = from.Dir, l.state.Step
 	if err := l.dropMissing(); err != nil {
 		return err
+	}
+	if err := l.readRecent(feed); err != nil {
+		return fmt.Errorf("checkpoint %s: %s: recent: %w", from.Dir, StateFile, err)
 	}
 	return feed.Seek(l.state.Cursor)
 }

@@ -125,7 +125,7 @@ func tensorBytes(c *checkpoint.Loaded) (bytes int64) {
 
 // lookAtTokens adds what keeps the run from its end and shows once the tokens are there.
 func (l *loop) lookAtTokens(from *checkpoint.Loaded, r *Refused) {
-	vocab := l.data.Tokenizer.Vocab()
+	vocab, known := l.data.Tokenizer.Vocab(), len(r.Problems)
 	if l.Model.Vocab == 0 {
 		l.Model.Vocab = vocab
 	}
@@ -135,6 +135,11 @@ func (l *loop) lookAtTokens(from *checkpoint.Loaded, r *Refused) {
 	_, err := PromptIDs(l.data.Tokenizer, l.Train.Sample.Prompt)
 	r.add("train.sample.prompt", err)
 	l.openLoaders(r)
+	if from == nil && l.InitFrom != "" && l.first == nil && l.Data.Tokenizer.File == "" {
+		for i := range r.Problems[known:] { // they may be gone with the one of init_from
+			r.Problems[known+i].What += "; that is so with the tokenizer of data.tokenizer, and init_from, which cannot be read, may have another"
+		}
+	}
 	r.add("init_from", l.checkStart(r))
 	if l.Room != nil {
 		room := Room{Vocab: l.Model.Vocab, Held: tensorBytes(from)}
@@ -148,18 +153,20 @@ func (l *loop) lookAtTokens(from *checkpoint.Loaded, r *Refused) {
 // positions is the name of learned positions, of shape [context, width].
 const positions = "embed_positions.weight"
 
-// checkStart holds the weights of init_from against the model's table.
+// checkStart holds the weights of init_from against the model's table. Too few learned positions are a matter of model.context alone.
 func (l *loop) checkStart(r *Refused) error {
 	if l.first == nil || l.Model.Vocab < 2 {
 		return nil
 	}
+	c := l.Model
 	for _, t := range l.first.weights {
-		if t.Name != positions || l.Model.Position.Kind != "learned" || len(t.Shape) != 2 || t.Shape[0] >= l.Model.Context {
+		if t.Name != positions || l.Model.Position.Kind != "learned" || len(t.Shape) != 2 || t.Shape[0] < 1 || t.Shape[0] >= l.Model.Context {
 			continue
 		}
 		r.add("model.context", fmt.Errorf("%d is beyond the %d learned positions of the weights in init_from: set model.context to %d", l.Model.Context, t.Shape[0], t.Shape[0]))
+		c.Context = t.Shape[0]
 	}
-	if err := fitModel(l.Model, l.first.weights); err != nil {
+	if err := fitModel(c, l.first.weights); err != nil {
 		return fmt.Errorf("%s: %w", l.InitFrom, err)
 	}
 	return nil

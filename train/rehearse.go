@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"prenorm/data/corpus"
 	"prenorm/data/dataset"
 	"prenorm/kernels"
 	"prenorm/train/checkpoint"
@@ -76,19 +75,12 @@ func (l *loop) rehearse(ctx context.Context, r *Rehearsal) error {
 			r.Update = spent
 		}
 	}
-	for i := range l.data.Sources {
-		text := l.data.Sources[i].Text(corpus.Val)
+	for _, reader := range l.validation {
 		began := time.Now()
-		seen, err := l.evaluator.RunText(ctx, text, l.Train.Batch)
-		if err != nil {
+		if _, err := l.evaluator.read(ctx, reader, 1); err != nil && !errors.Is(err, errNoTarget) { // others may have some
 			return err
 		}
-		spent := time.Since(began)
-		all, err := dataset.RuleOf(l.Data).Eval(text, l.Train.Batch, l.Model.Context, l.Train.Eval.Windows)
-		if err != nil {
-			return err
-		}
-		r.Validation += scaled(spent, all.Targets(), seen.Targets)
+		r.Validation += scaled(time.Since(began), batchesOf(reader.Windows(), l.Train.Batch), 1)
 	}
 	const tokens = 16
 	wanted := l.Train.Sample.Tokens

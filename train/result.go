@@ -31,9 +31,7 @@ func (s *Stepper) Limit(l Limits, unapplied int64) {
 func (r Result) Applied() bool { return !math.IsNaN(r.Clip) }
 
 // Finite says whether loss and gradient are numbers.
-func (r Result) Finite() bool {
-	return !math.IsNaN(r.Loss+r.GradNorm) && !math.IsInf(r.Loss+r.GradNorm, 0)
-}
+func (r Result) Finite() bool { return !notFinite(r.Loss) && !notFinite(r.GradNorm) }
 
 func (s *Stepper) read() (Result, error) {
 	err := errors.Join(s.download("loss", s.lossHost.boxed, s.loss), s.download("norm", s.normHost.boxed, s.norm), s.download("clip", s.clipHost.boxed, s.clip))

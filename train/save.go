@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -87,11 +86,7 @@ func (l *loop) saveKeeping(best []Scored) error {
 	if err := h.hold(l.state); err != nil {
 		return err
 	}
-	files, err := l.checkpointFiles()
-	if err != nil {
-		return err
-	}
-	l.saver.Begin(h.snapshot(files), l.Checkpoint.Kept(best), l.metrics.Sync)
+	l.saver.Begin(l.snapshot(h), l.Checkpoint.Kept(best), l.metrics.Sync)
 	l.saved, l.copied, l.news = l.state.Step, time.Now(), true
 	if h == l.held {
 		return nil
@@ -100,19 +95,19 @@ func (l *loop) saveKeeping(best []Scored) error {
 }
 
 // settle waits for the save at work, and returns its error.
-func (l *loop) settle() error { return l.ended(l.saver.Wait()) }
+func (l *loop) settle() error { return l.afterSave(l.saver.Wait()) }
 
 // lookBack returns the error of a save that has failed in the background.
 func (l *loop) lookBack() error {
-	dir, ended, err := l.saver.Poll()
-	if !ended {
+	dir, over, err := l.saver.Poll()
+	if !over {
 		return nil
 	}
-	return l.ended(dir, err)
+	return l.afterSave(dir, err)
 }
 
-// ended takes note of a save's outcome.
-func (l *loop) ended(dir string, err error) error {
+// afterSave takes note of a save's outcome.
+func (l *loop) afterSave(dir string, err error) error {
 	if dir != "" {
 		l.newest = dir
 	} else if err != nil {
@@ -121,9 +116,8 @@ func (l *loop) ended(dir string, err error) error {
 	return err
 }
 
-// finish waits for the save at work, saves what one that failed has not, as the disk may have room again, and removes what the last
-// validation has made needless. A run that was done before removes nothing. What the guard has
-// cost the run is said before.
+// finish says what the guard has cost the run, waits for the save at work, saves what one that failed has not, as the disk may have room
+// again, and removes what the last validation has made needless. A run that was done before removes nothing.
 func (l *loop) finish() error {
 	if text := l.state.Guard.summary(); text != "" {
 		l.progress.Line(text)
@@ -149,7 +143,7 @@ func (c Checkpoint) Kept(best []Scored) checkpoint.Keep {
 
 // Best is the list of the best checkpoints after one more validation.
 func (c Checkpoint) Best(list []Scored, step int64, loss float64) []Scored {
-	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+	if notFinite(loss) {
 		return list
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(b Scored) bool { return b.Step == step })

@@ -67,7 +67,7 @@ func TestGuardResumesSources(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := stateOf(c)
+			s, err := stateOf(c, c.Dir)
 			if m := s.Cursor.Mixture; err != nil || m == nil || m.Step != s.Step+1 || m.Row != 0 { // held back steps have passed over their rows
 				t.Errorf("step %d, cursor %+v, %v", s.Step, m, err)
 			}

@@ -25,6 +25,8 @@ type State struct {
 	Products string `json:"products,omitempty"`
 	// Guard is nil in a run that has only ever stopped at what is not finite.
 	Guard *GuardState `json:"guard,omitempty"`
+	// Recent are the last steps, oldest first, whose batches a bundle shows with those of the next. It is empty in a run that writes no bundles.
+	Recent []Recent `json:"recent,omitempty"`
 	// Best are the checkpoints to be kept for their validation loss, best first, up to the last validation before this step's own.
 	Best []Scored `json:"best,omitempty"`
 }
@@ -65,39 +67,39 @@ func SourceOf(tensors []safetensors.Tensor) model.Source {
 	}
 }
 
-// stateOf reads the state of a checkpoint.
-func stateOf(c *checkpoint.Loaded) (State, error) {
+// stateOf reads the state of a checkpoint or bundle, which errors call where.
+func stateOf(c *checkpoint.Loaded, where string) (State, error) {
 	var state State
 	if err := json.Unmarshal(c.State, &state); err != nil {
-		return state, fmt.Errorf("checkpoint %s: %s: %w", c.Dir, StateFile, err)
+		return state, fmt.Errorf("%s: %s: %w", where, StateFile, err)
 	}
 	if state.Step != c.Step || state.Step < 0 || state.Tokens < 0 {
-		return state, fmt.Errorf("checkpoint %s: state.json: is of step %d with %d tokens, the checkpoint of step %d", c.Dir, state.Step, state.Tokens, c.Step)
+		return state, fmt.Errorf("%s: %s: is of step %d with %d tokens, all else of step %d", where, StateFile, state.Step, state.Tokens, c.Step)
 	}
 	return state, nil
 }
 
-// restore brings weights, moments and state back from a checkpoint.
-func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded) (State, error) {
-	state, err := stateOf(c)
+// restore brings weights, moments and state back from a checkpoint or bundle, which errors call where.
+func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded, where string) (State, error) {
+	state, err := stateOf(c, where)
 	if err != nil {
 		return state, err
 	}
 	if err := state.Guard.check(state.Step); err != nil {
-		return state, fmt.Errorf("checkpoint %s: state.json: %w", c.Dir, err)
+		return state, fmt.Errorf("%s: %s: %w", where, StateFile, err)
 	}
 	if err := fit(w.All(), c.Weights); err != nil {
-		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
+		return state, fmt.Errorf("%s: %w", where, err)
 	}
 	if err := w.Load(SourceOf(c.Weights)); err != nil {
-		return state, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
+		return state, fmt.Errorf("%s: %w", where, err)
 	}
 	moments := SourceOf(c.Optimizer)
 	for i, name := range s.MomentNames() {
 		for k, p := range w.Table {
 			x, shape, ok, err := moments(name + "." + p.Name)
 			if err != nil || !ok || fmt.Sprint(shape) != fmt.Sprint(p.Shape) {
-				return state, fmt.Errorf("checkpoint %s: the optimizer's %s of %s %v is missing or does not fit: was the run trained with another train.optimizer.kind?", c.Dir, name, p.Name, p.Shape)
+				return state, fmt.Errorf("%s: the optimizer's %s of %s %v is missing or does not fit: was the run trained with another train.optimizer.kind?", where, name, p.Name, p.Shape)
 			}
 			if err := w.Backend().Upload(s.Moments()[i].View(k), x); err != nil {
 				return state, err

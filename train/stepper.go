@@ -24,7 +24,8 @@ type StepOptions struct {
 }
 
 // Stepper runs training steps: for each micro-batch forward and backward into one slab of gradients, then clip and update. Everything that
-// changes from step to step is uploaded to small buffers; nothing waits for the device before the step's end.
+// changes from step to step is uploaded to small buffers; nothing waits for the device before the step's end, but for what [Stepper.Between]
+// has called.
 type Stepper struct {
 	options   StepOptions
 	weights   *model.Weights
@@ -35,9 +36,9 @@ type Stepper struct {
 	plain     *pass
 	turn      *pass         // the one that has used the arena last, nil where something else has
 	inspector *inspector    // nil: it is not wanted
-	small     kernels.Arena // hyper, norm and loss
+	small     kernels.Arena // what follows from rates to loss
 	zero      []bound
-	judge     []bound // norm and clip factor: whether the update is applied
+	judge     []bound // the gradient's norm, and the clip factor, which decides whether the update is applied
 	update    []bound
 	keep      []bound // copies buffers of the model before a step
 	restore   []bound // and back, after one that came to nothing
@@ -76,7 +77,7 @@ func stage[E any](n int) staged[E] {
 // smallStride keeps the small buffers on cache lines of their own.
 const smallStride = 64
 
-// StepBytes is what a step needs besides the slabs and the program: learning rate, norm and loss.
+// StepBytes is what a step needs besides the slabs and the program: limits, learning rate, clip factor, norm and loss.
 const StepBytes = 3 * smallStride
 
 // NewStepper compiles the training program of the weights' model and allocates gradients and moments.
@@ -151,7 +152,7 @@ func (s *Stepper) Step(ctx context.Context, step int64, lr float64, micros []*ba
 	return s.step(ctx, step, lr, micros, nil)
 }
 
-// step is Step, inspected where there is an inspector.
+// step is Step, inspected where there is an inspector. Where nothing is applied, it brings buffers of the model back.
 func (s *Stepper) step(ctx context.Context, step int64, lr float64, micros []*batch.Batch, in *inspector) (Result, error) {
 	if err := s.launch(s.keep); err != nil {
 		return Result{}, err

@@ -53,7 +53,7 @@ func (s *Stepper) bindUpdate() error {
 	return b.err
 }
 
-// bindBuffers binds the copies of the model's buffers, which a pass changes: a step that is given up or not finite leaves none of that.
+// bindBuffers binds the copies of the model's buffers, which a pass changes: a step that is given up or not applied leaves none of that.
 func (s *Stepper) bindBuffers() error {
 	w := s.weights
 	if w.Buffers == nil {

@@ -79,10 +79,10 @@ func (d dryRun) printMemory(t *table) {
 	}
 	if d.device > 0 {
 		t.row("memory, device", metrics.Bytes(m.Total)+" planned", fmt.Sprintf("%s seen, %s were free", seen(d.Device), metrics.Bytes(d.deviceFree)))
-		t.row("memory, host", metrics.Bytes(m.Saving+m.Rewind)+" planned", fmt.Sprintf("for copies of the state; %s seen before that, with the program itself, %s were free", seen(d.Host), free))
+		t.row("memory, host", metrics.Bytes(m.copies())+" planned", fmt.Sprintf("for copies of the state and the last batches; %s seen before that, with the program itself, %s were free", seen(d.Host), free))
 		return
 	}
-	t.row("memory", metrics.Bytes(m.Total)+" planned", fmt.Sprintf("and %s for copies of the state; %s seen before that, with the program itself, %s were free", metrics.Bytes(m.Saving+m.Rewind), seen(d.Host), free))
+	t.row("memory", metrics.Bytes(m.Total)+" planned", fmt.Sprintf("and %s for copies of the state and the last batches; %s seen before that, with the program itself, %s were free", metrics.Bytes(m.copies()), seen(d.Host), free))
 }
 
 // printTime says how long the rest of the run takes.

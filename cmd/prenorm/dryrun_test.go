@@ -106,6 +106,7 @@ func TestRefusedTokens(t *testing.T) {
 	withMachine(t, 1<<33, 1<<40)
 	command("train", "tiny.yaml", "--set", "model.position.kind=learned", "--set", "name=short", "--set", "train.steps=1", "--set", "train.schedule.warmup=0").want(t, exitOK)
 	write(t, "text.txt", strings.Repeat("ab", 40))
+	write(t, "enough.txt", strings.Repeat("ab", 400))
 	write(t, "long.yaml", `name: long
 init_from: runs/short
 data:
@@ -126,8 +127,17 @@ train: {steps: 3}
 	command("train", "long.yaml").want(t, exitFailure, "long.yaml:2: init_from: runs/short: the weights are of a model with", "long.yaml:4: data.train: the training text is too short (tokens: 64)",
 		"long.yaml:5: data.val.fraction: the validation text has 16 tokens", "long.yaml:13: model.context: 64 is beyond the 16 learned positions", "set model.context to 16",
 		"long.yaml:14: model.vocab: 200 is smaller than the tokenizer's 256 ids")
+	alone := command("train", "long.yaml", "--set", "model.vocab=0", "--set", "data.train=enough.txt", "--set", "data.val.fraction=0.5")
+	alone.want(t, exitFailure, "long.yaml:13: model.context: 64 is beyond the 16 learned positions")
+	if strings.Contains(alone.errOut, "init_from: runs/short: the weights are of") {
+		t.Errorf("one cause is told twice:\n%s", alone.errOut)
+	}
 	write(t, "char.yaml", "data: {train: text.txt, tokenizer: {kind: char}}\nmodel: {context: 4}\ninit_from: gone\ntrain:\n  sample:\n    prompt: xyz\n")
-	command("train", "char.yaml").want(t, exitFailure, "char.yaml:3: init_from: gone does not exist", "char.yaml:6: train.sample.prompt: tokenizer char: U+0078 'x' at byte 0 is not among the 2 characters")
+	command("train", "char.yaml").want(t, exitFailure, "char.yaml:3: init_from: gone does not exist", "char.yaml:6: train.sample.prompt: tokenizer char: U+0078 'x' at byte 0 is not among the 2 characters",
+		"; that is so with the tokenizer of data.tokenizer, and init_from, which cannot be read, may have another")
+	if r := command("train", "char.yaml", "--set", "init_from="); strings.Contains(r.errOut, "may have another") || r.code != exitFailure {
+		t.Errorf("without init_from: %s", r.errOut)
+	}
 	write(t, "latin.txt", "caf\xe9\n")
 	command("train", "tiny.yaml", "--set", "data.train=latin.txt").want(t, exitFailure, "prenorm: latin.txt:1: the bytes e9 0a")
 	command("train", "char.yaml", "--set", "data.train=latin.txt").want(t, exitFailure, "char.yaml:3: init_from: gone does not exist", "--set data.train=latin.txt: latin.txt:1: the bytes e9 0a")
@@ -214,7 +224,9 @@ func TestStoppedWhilePreparing(t *testing.T) {
 	commandWith(ctx, "", "train", "tiny.yaml", "--dry-run").want(t, exitInterrupted, "stopped: nothing is kept")
 	command("train", "tiny.yaml", "--max-step", "5").want(t, exitOK)
 	before := kept(t)
-	commandWith(ctx, "", "train", "tiny.yaml", "--set", "train.log.every=2").want(t, exitInterrupted, "before the first step")
+	commandWith(ctx, "", "train", "tiny.yaml", "--set", "train.log.every=2").want(t, exitInterrupted, "before the first step", "stopped: interrupted before the first step of this session, the run is as it was\nto go on: prenorm train tiny.yaml")
+	commandWith(ctx, "", "train", "tiny.yaml", "--fresh").want(t, exitInterrupted, "nothing was trained\nto start: prenorm train tiny.yaml --fresh\n", "the old run is back in")
+	commandWith(ctx, "", "train", "tiny.yaml", "--from-step", "5").want(t, exitInterrupted, "the run is as it was\nto go on: prenorm train tiny.yaml --from-step 5\n")
 	if !maps.Equal(before, kept(t)) {
 		t.Error("a run that was to go on is not what it was")
 	}

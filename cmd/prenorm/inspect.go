@@ -30,7 +30,7 @@ type inspectFlags struct {
 func newInspect() *cobra.Command {
 	f := &inspectFlags{}
 	cmd := &cobra.Command{
-		Use:   "inspect RUN",
+		Use:   "inspect RUN|BUNDLE",
 		Short: "show a run's residual stream and its gradient, by layer and over time",
 		Long: `Show what a run recorded at inspected steps (train.inspect.every): for every sub-layer the size of the residual stream before and behind
 it, of what its branch adds, and of the gradient: what comes from above, and of that below the sub-layer the part that came along the
@@ -40,12 +40,15 @@ step, before its update. Sub-layers have the names of their tensors, which count
 
 The second table follows the stream over time: its size below the first sub-layer and above the last, the slope of its growth with depth on
 logarithmic scales (0.5 where every sub-layer adds the same variance), and the gradient at both ends. The third has the matrices: how large
-the update was beside the weights, about 1e-3 in most healthy runs.`,
+the update was beside the weights, about 1e-3 in most healthy runs.
+
+Of a bundle, the file of a step that training held back, it shows what was recorded of the step and of the last steps before it.`,
 		Example: `  prenorm inspect runs/quickstart
   prenorm inspect runs/quickstart --step 1 --matrices
   prenorm inspect runs/quickstart --plot stream.png   # layers by steps; .svg and .pdf too
-  prenorm inspect runs/quickstart --loss loss.png     # losses beside ln V, unigram and bigram`,
-		Args: arguments(1, 1, "the folder of a run"),
+  prenorm inspect runs/quickstart --loss loss.png     # losses beside ln V, unigram and bigram
+  prenorm inspect runs/book/guard/step-00000123.zip   # a step that was held back`,
+		Args: arguments(1, 1, "the folder of a run, or a bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	cmd.Flags().Int64Var(&f.step, "step", 0, "the step shown by layer, 0 = the last that was inspected")
@@ -64,6 +67,9 @@ the update was beside the weights, about 1e-3 in most healthy runs.`,
 func (f *inspectFlags) run(cmd *cobra.Command, dir string) error {
 	if err := exclusive(cmd, "plot", "loss"); err != nil {
 		return err
+	}
+	if isFile(dir) {
+		return inspectBundle(cmd, dir)
 	}
 	if f.plot != "" {
 		if _, err := stream.Format(f.plot); err != nil {

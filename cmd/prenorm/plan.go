@@ -137,7 +137,10 @@ func (m memory) print(w io.Writer) {
 		t.row("copy for saving", "none", "training waits while a checkpoint is written")
 	}
 	if m.Rewind > 0 {
-		t.row("copy to rewind to", metrics.Bytes(m.Rewind), "more, on the host, and as much again while saving; checkpoints are larger by it")
+		t.row("copy to rewind to", metrics.Bytes(m.Rewind), "more, on the host; checkpoints are larger by it")
+	}
+	if m.Recent > 0 {
+		t.row("last batches", metrics.Bytes(m.Recent), "more, on the host: a bundle has those of the last steps")
 	}
 	if m.Bundle > 0 {
 		t.row("a bundle", metrics.Bytes(m.Bundle), "on disk, and the text, where a step is held back (train.guard.bundles)")

@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"prenorm/configs/problem"
+	"prenorm/kernels/ref"
+)
 
 // TestPlanSaving wants the copy that checkpoints are written from to be counted where there is one, and said to be there.
 func TestPlanSaving(t *testing.T) {
@@ -15,5 +20,17 @@ func TestPlanSaving(t *testing.T) {
 			t.Errorf("%s: %+v", c.word, m)
 		}
 		command("plan", "tiny.yaml", "--set", set).want(t, exitOK, "copy for saving", c.says)
+	}
+}
+
+// TestRoomCountsCopies wants all that a run keeps on the host to be held against its memory.
+func TestRoomCountsCopies(t *testing.T) {
+	withMachine(t, 14, 1<<40)
+	r, l := &room{be: ref.New(), plan: &plan{Memory: memory{Total: 1, Saving: 2, Rewind: 4, Recent: 8}}}, problem.List{}
+	if r.measureMemory(0, &l); r.host != 15 || len(l) != 1 {
+		t.Errorf("%d bytes, %v", r.host, l)
+	}
+	if r.measureMemory(1, &l); len(l) != 1 {
+		t.Errorf("with as much memory as it takes: %v", l)
 	}
 }

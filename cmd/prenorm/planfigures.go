@@ -56,6 +56,7 @@ type memory struct {
 	Saving     int64  `json:"saving"`     // the copy of the state on the host, from which checkpoints are written
 	Background bool   `json:"background"` // the copy is held throughout, and checkpoints are written while training goes on
 	Rewind     int64  `json:"rewind"`     // the copy on the host that train.guard goes back to, 0 for none; a checkpoint is larger by as much
+	Recent     int64  `json:"recent"`     // the batches of the last steps on the host, for bundles
 	State      int64  `json:"state"`      // weights, buffers and moments, which a checkpoint holds on disk
 	Bundle     int64  `json:"bundle"`     // on disk, of a step that is held back, but for the text and a few kilobytes
 }
@@ -169,20 +170,22 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	return nil
 }
 
-// planGuard counts what a guard takes, on top of Total, of a run. A batch is two numbers a token.
+// planGuard counts what a guard takes, on top of Total, of a run.
 func (m *memory) planGuard(run configs.Run) {
 	t := run.Train
 	if t.Guard.Policy == train.GuardRewind {
 		m.Rewind = m.State
 	}
 	if t.Guard.Bundles > 0 {
-		m.Bundle = m.State + int64(2*kernels.I32.Size())*int64(t.Batch)*int64(run.Model.Context)*int64(max(t.Accumulate, 1))
+		tokens := int64(t.Batch) * int64(run.Model.Context) * int64(max(t.Accumulate, 1))
+		m.Recent = train.RecentBytes(tokens, !run.Data.Cross)
+		m.Bundle = m.State + m.Recent + train.BatchBytes(tokens, !run.Data.Cross)
 	}
 }
 
 // planSaving says how the copy of the state is used that checkpoints are written from. Where training waits, state on the host needs none.
 func (m *memory) planSaving(c train.Checkpoint, host bool) {
-	taken := m.Rewind
+	taken := m.Rewind + m.Recent
 	if host {
 		taken += m.Total
 	}

@@ -27,22 +27,25 @@ func newReplay() *cobra.Command {
 		Use:   "replay BUNDLE",
 		Short: "run a step again that training did not apply, from its bundle",
 		Long: `Run the step of a bundle again: a step of a run whose loss or gradient was not finite, or a spike, which training held back and wrote down in
-the folder guard of the run's folder. The bundle holds all that the step was made of: weights, moments, state, batches, run file and tokenizer.
+the folder guard of the run's folder. The bundle holds all that the step was made of: weights, moments, state, batches, run file and tokenizer,
+and the batches, loss and gradient norm of the last steps before it, which are listed.
 
 On the kind of device that it was recorded on, loss and gradient norm have the same bits and the same op is named as the first whose output was
 not finite; anything else is exit code 1. With another --device sums differ in their last bits: then it is told what is found there, and the exit
 code is 1 only where the step is applied.
 
-A bundle is a zip archive: report.json in it has the sizes of every tensor, gradient and moment and of each launch's output, batches.txt the text.`,
+A bundle is a zip archive: report.json in it has the sizes of every tensor, gradient and moment and of each launch's output, batches.txt the text,
+before.txt that of the steps before.`,
 		Example: `  prenorm replay runs/book/guard/step-00000123.zip
   prenorm replay runs/book/guard/step-00000123.zip --device cpu
-  prenorm replay runs/book/guard/step-00000123.zip --text      # the batches as text`,
+  prenorm replay runs/book/guard/step-00000123.zip --text      # the batches as text, with those of the steps before
+  prenorm inspect runs/book/guard/step-00000123.zip            # what it says, without running it`,
 		Args:              arguments(1, 1, "one bundle"),
 		ValidArgsFunction: completeBundle,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.addDevice(cmd, "", "auto, cpu or cuda (default the one that the step was recorded on)")
-	cmd.Flags().BoolVar(&f.text, "text", false, "write the step's batches as text, and run nothing")
+	cmd.Flags().BoolVar(&f.text, "text", false, "write the batches of the steps before and of the step as text, and run nothing")
 	return cmd
 }
 
@@ -65,8 +68,7 @@ func (f *replayFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if f.text {
-		_, err := io.WriteString(cmd.OutOrStdout(), b.Text)
-		return err
+		return writeTexts(cmd.OutOrStdout(), b)
 	}
 	run, err := f.runOf(b)
 	if err != nil {
@@ -121,12 +123,25 @@ func shown(text string) string {
 	return text
 }
 
+// writeTexts writes the batches as text, those of the steps before first.
+func writeTexts(w io.Writer, b *train.Bundle) error {
+	text := b.Text
+	if b.BeforeText != "" {
+		text = fmt.Sprintf("%sstep %d  held back: %s\n\n%s", b.BeforeText, b.Report.Step, shown(b.Report.Cause), b.Text)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
 // printReport writes what the bundle says.
 func printReport(w io.Writer, b *train.Bundle) {
 	r := b.Report
 	fmt.Fprintf(w, "step      %d of %s, recorded on %s in %s\n", r.Step, shown(r.Name), shown(r.Device), shown(r.Precision))
 	fmt.Fprintf(w, "cause     %s\n", shown(r.Cause))
 	fmt.Fprintf(w, "recorded  loss %v  gradient norm %v  clip factor %.3g  lr %.3g\n", float64(r.Loss), float64(r.GradNorm), float64(r.Clip), r.LR)
+	for _, line := range b.BeforeLines() {
+		fmt.Fprintf(w, "before    %s\n", line)
+	}
 	for _, name := range r.Spoiled {
 		fmt.Fprintf(w, "spoiled   %s was not finite before the step\n", shown(name))
 	}

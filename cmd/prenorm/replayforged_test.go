@@ -57,7 +57,8 @@ func resealed(t *testing.T, data string, change map[string]func(string) string) 
 	return path
 }
 
-// TestReplayForged wants a bundle that somebody else wrote to send the terminal nothing, and to take no memory that its tensors do not.
+// TestReplayForged wants a bundle that somebody else wrote to send the terminal nothing, to be refused by its name, and to take no memory that its
+// tensors do not.
 func TestReplayForged(t *testing.T) {
 	inTiny(t)
 	command("train", "tiny.yaml", "--out", "wild", "--set", "train.optimizer.kind=sgd", "--set", "train.optimizer.lr=10", "--set", "train.clip=0",
@@ -80,6 +81,10 @@ func TestReplayForged(t *testing.T) {
 	forged = resealed(t, string(data), map[string]func(string) string{"config.yaml": func(s string) string {
 		return strings.Replace(s, "ffn: 32", "ffn: 65536", 1)
 	}})
+	misfit := resealed(t, string(data), map[string]func(string) string{"state.json": func(s string) string {
+		return strings.Replace(s, `"tokens": `, `"tokens": -`, 1)
+	}})
+	command("replay", misfit).want(t, exitFailure, "bundle "+misfit+": state.json: is of step ")
 	largest := 0
 	withKernels(t, func(name string, o kernels.Options) (kernels.Backend, error) {
 		be, err := kernels.Open(name, o)

@@ -65,9 +65,9 @@ func (r *room) lacks(needs train.Room) (l problem.List) {
 // measureMemory holds memory against what is free. held is given back before the run takes the most.
 func (r *room) measureMemory(held int64, l *problem.List) {
 	m := r.plan.Memory
-	r.host, r.device, r.hostFree = m.Total+m.Saving+m.Rewind, 0, int64(min(availableMemory(), 1<<62))
+	r.host, r.device, r.hostFree = m.Total+m.copies(), 0, int64(min(availableMemory(), 1<<62))
 	if d, ok := r.be.(kernels.Limited); ok {
-		r.host, r.device = m.Saving+m.Rewind, m.Total
+		r.host, r.device = m.copies(), m.Total
 		if free, err := d.FreeMemory(); err == nil {
 			r.deviceFree = free
 			r.refuse(l, r.device, free, "on "+r.be.Name())
@@ -86,10 +86,10 @@ func (r *room) refuse(l *problem.List, takes, free int64, where string) {
 	}
 	m := r.plan.Memory
 	l.Addf("train.batch", "%d sequences of %d tokens: the run takes %s of memory %s and %s are free (weights, gradients and optimizer %s, training step %s, "+
-		"validation %s, sampling %s, and on the host %s for copies of the state): lower train.batch and raise train.accumulate, lower model.context or the model's sizes, "+
+		"validation %s, sampling %s, and on the host %s for copies of the state and the last batches): lower train.batch and raise train.accumulate, lower model.context or the model's sizes, "+
 		"or stop what else takes memory; --ignore-estimates starts it as it is",
 		r.run.Train.Batch, r.run.Model.Context, metrics.Bytes(takes), where, metrics.Bytes(free), metrics.Bytes(m.Weights+m.Gradients+m.Moments), metrics.Bytes(m.Train),
-		metrics.Bytes(m.Eval), metrics.Bytes(m.Sample), metrics.Bytes(m.Saving+m.Rewind))
+		metrics.Bytes(m.Eval), metrics.Bytes(m.Sample), metrics.Bytes(m.copies()))
 }
 
 // bytesPerToken is the least text that a token stands for, by and large.
@@ -99,6 +99,9 @@ func bytesPerToken(kind string) int64 {
 	}
 	return 3
 }
+
+// copies is what the host keeps beside Total: copies of the state, and the last batches.
+func (m memory) copies() int64 { return m.Saving + m.Rewind + m.Recent }
 
 // checkpointExtra is what a checkpoint has beside tensors: tokenizer, run file, headers.
 const checkpointExtra = 64 << 10

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"prenorm/configs"
 	"prenorm/data/corpus"
@@ -192,7 +191,14 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	if f.finished {
 		note(cmd.OutOrStdout(), "the run was done already, so nothing was trained: %s", f.anotherRun(source))
 	}
-	return started, conclude(ctx, cmd, commandLine(cmd, source.path, "max-step"), source.dir, loaded.Run, outcome)
+	again := commandLine(cmd, source.path, "max-step")
+	switch {
+	case before && f.fresh: // what was set aside is put back
+		again += " --fresh"
+	case before && f.fromStep >= 0:
+		again += fmt.Sprintf(" --from-step %d", f.fromStep)
+	}
+	return started, conclude(ctx, cmd, again, source.dir, loaded.Run, outcome)
 }
 
 // job is the run of train and of a rehearsal.
@@ -245,7 +251,9 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 		fmt.Fprintf(out, "next: %s sample %s%s\n", programName(), shellWord(dir), prompt)
 		return nil
 	}
-	if o.Checkpoint == "" {
+	if o.Checkpoint == "" && o.Step > 0 {
+		fmt.Fprintf(out, "stopped: %s before the first step of this session, the run is as it was\nto go on: %s\n", o.Stopped, again)
+	} else if o.Checkpoint == "" {
 		fmt.Fprintf(out, "stopped: %s before the first step, nothing was trained\nto start: %s\n", o.Stopped, again)
 	} else {
 		fmt.Fprintf(out, "stopped: %s at step %d of %d, saved as %s\nto go on: %s\n", o.Stopped, o.Step, o.Steps, o.Checkpoint, again)
@@ -254,39 +262,6 @@ func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r conf
 		return errInterrupted
 	}
 	return nil
-}
-
-// commandLine is the command line that goes on with a run: this one without --fresh and --from-step, and without other flags that are named.
-func commandLine(cmd *cobra.Command, path string, without ...string) string {
-	words := []string{programName(), cmd.Name(), shellWord(path)}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		switch v := f.Value.(type) {
-		case pflag.SliceValue:
-			for _, s := range v.GetSlice() {
-				words = append(words, "--"+f.Name, shellWord(s))
-			}
-		default:
-			switch {
-			case f.Name == "fresh" || f.Name == "from-step" || f.Hidden || slices.Contains(without, f.Name):
-			case v.Type() == "bool":
-				words = append(words, "--"+f.Name)
-			default:
-				words = append(words, "--"+f.Name, shellWord(v.String()))
-			}
-		}
-	})
-	return strings.Join(words, " ")
-}
-
-// shellWord quotes a word for a POSIX shell where it needs quotes.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=:,@%+\\", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // note prints a line for the user beside the command's output.

@@ -44,6 +44,11 @@ func newPacker(r Rule, text Text, T int) (*packer, error) {
 	groups := (text.Starts.Len() + groupSize - 1) / groupSize
 	p := &packer{filler: newFiller(r, text, T), t: T, before: make([]int64, 1, groups+1), bounds: make([]int64, groupSize+1), group: -1}
 	for g := range groups {
+		if text.Stop != nil {
+			if err := text.Stop(); err != nil {
+				return nil, err
+			}
+		}
 		if err := p.pack(g); err != nil {
 			return nil, err
 		}

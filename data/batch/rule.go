@@ -25,6 +25,8 @@ type Text struct {
 	Tokens
 	Starts    Starts // may be nil for the zero [Rule]
 	Separated bool   // a document's first token is the separator before it, except at the start of all
+
+	Stop func() error // asked again and again while rows are planned, which ends with the error that it returns; may be nil
 }
 
 // Places are [Starts] in memory.

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -226,6 +227,27 @@ func TestEvaluationKeepsTheRule(t *testing.T) {
 			if !slices.Equal(have, want) {
 				t.Fatalf("%+v, separated %v: targets %v, want %v", rule, text.Separated, have, want)
 			}
+		}
+	}
+}
+
+// TestPackingStops asks whether to stop for each group of documents, and gives up at any.
+func TestPackingStops(t *testing.T) {
+	text := Text{Tokens: numbered(5 * groupSize), Starts: Places{}, Separated: true}
+	for i := range 5 * groupSize {
+		text.Starts = append(text.Starts.(Places), int64(i))
+	}
+	stopped := errors.New("stopped")
+	for at := 1; at <= 6; at++ {
+		asked := 0
+		text.Stop = func() error {
+			if asked++; asked >= at {
+				return stopped
+			}
+			return nil
+		}
+		if _, err := (Rule{Whole: true}).Loader(text, 2, 8, 1); errors.Is(err, stopped) != (at <= 5) {
+			t.Errorf("question %d: %v", at, err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func (r *reading) archive(m member, emit func(chunk) error) error {
 	whole := &tailReader{in: m.in}
 	in, found := tar.NewReader(whole), false
-	last := ""
+	last, unread := "", ""
 	for {
 		h, err := in.Next()
 		if err == io.EOF && whole.zeros >= tarBlock {
@@ -27,6 +27,9 @@ func (r *reading) archive(m member, emit func(chunk) error) error {
 		}
 		last = h.Name
 		format, known := data.FormatOf(h.Name)
+		if how := data.Unread(h.Name); how != "" && unread == "" {
+			unread = fmt.Sprintf("; %s is passed over: %s", h.Name, how)
+		}
 		if h.Typeflag != tar.TypeReg || !known || hidden(h.Name) {
 			continue
 		}
@@ -39,8 +42,13 @@ func (r *reading) archive(m member, emit func(chunk) error) error {
 			return err
 		}
 	}
+	if m.format.Packing != "" { // the checksum stands behind the archive
+		if _, err := io.Copy(io.Discard, m.in); err != nil {
+			return err
+		}
+	}
 	if !found {
-		return fmt.Errorf("%s: the archive holds %s: name another text", m.name, data.NoExtension)
+		return fmt.Errorf("%s: the archive holds %s%s: name another text", m.name, data.NoExtension, unread)
 	}
 	return nil
 }

@@ -4,10 +4,11 @@ import "prenorm/data/dedup"
 
 // dropped are the documents that are left out as copies.
 type dropped struct {
-	places    map[copyPlace]struct{}
-	count     int
-	documents int // that were compared
+	places map[copyPlace]struct{}
 }
+
+// Left says how many documents data.duplicates leaves out, of all that were compared.
+type Left struct{ Copies, Of int }
 
 // copyPlace is a document's place: the list and number of its file, and its number in the file.
 type copyPlace struct{ list, file, document int }
@@ -29,13 +30,11 @@ func (c *Corpus) findCopies() error {
 	d := &dropped{places: map[copyPlace]struct{}{}}
 	compared, err := c.Copies(c.copies == "drop_near", func(found Copied) {
 		d.places[found.place] = struct{}{}
-		d.count++
 	})
 	if err != nil {
 		return err
 	}
-	d.documents = compared.Documents
-	c.dropped = d
+	c.dropped, c.found.Left = d, Left{len(d.places), compared.Documents}
 	return nil
 }
 

@@ -3,11 +3,11 @@
 package corpus
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
 	"prenorm/data"
 )
@@ -40,15 +40,18 @@ func (s Side) String() string { return [...]string{"training", "validation"}[s] 
 // Corpus is the resolved text of a run. Files are read anew by every pass, a stretch at a time: memory does not grow with the corpus. A
 // corpus is for one goroutine.
 type Corpus struct {
+	owner
 	files    [2][]File // Val's are empty unless the validation text has files of its own
 	rule     rule      // how files[Train] is divided otherwise
 	auto     bool      // rule is hash unless that leaves a side empty
 	copies   string    // data.duplicates: keep, drop_exact or drop_near
 	dropped  *dropped  // nil until the copies are known
+	found    Found     // by reading, here or before
 	few      int       // documents that could not be divided by hash; 0 = the rule is as chosen
 	reading  reading
 	measures map[[2]int]*measures // by list and file
 	spool    *spool               // of standard input, where that is long
+	notes    []string             // of its files
 	again    func(size int64)     // told of bytes that have to be read once more than planned; may be nil
 
 	// Stop, where it is not nil, is asked again and again while text is read; an error that it returns ends the reading.
@@ -59,33 +62,45 @@ type Corpus struct {
 // on disk while it is read (standard input, Parquet files that are packed) is kept in dir, "" = the system's folder for such files. The
 // caller closes the corpus.
 func Open(cfg data.Config, stdin io.Reader, dir string) (*Corpus, error) {
-	r := resolver{stdin: stdin, dir: dir, format: cfg.Format}
-	c, err := r.undivided("data.train", cfg.Train, cfg)
-	if err != nil {
-		return nil, err
+	return OpenSource("", cfg, stdin, dir)
+}
+
+// OpenSource is [Open] for one of data.sources, of which cfg is the configuration by itself.
+func OpenSource(name string, cfg data.Config, stdin io.Reader, dir string) (*Corpus, error) {
+	r := resolver{owner: owner(name), stdin: stdin, dir: dir, format: cfg.Format}
+	c, err := r.undivided(r.train(), cfg.Train, cfg)
+	if err == nil {
+		c.copies = cfg.Duplicates
+		err = c.divide(&r, cfg.Val)
 	}
-	c.copies = cfg.Duplicates
-	if err := c.divide(&r, cfg.Val); err != nil {
-		c.Close()
-		return nil, err
+	return r.finish(c, err)
+}
+
+// finish gives the corpus what it has to close, or closes that where there is none.
+func (r *resolver) finish(c *Corpus, err error) (*Corpus, error) {
+	if err == nil {
+		c.spool, c.notes = r.spool, r.notes
+		return c, nil
 	}
-	return c, nil
+	if r.spool != nil {
+		err = errors.Join(err, r.spool.Close())
+	}
+	return nil, err
 }
 
 // divide sets how the text is divided.
 func (c *Corpus) divide(r *resolver, val data.Val) (err error) {
 	if len(val.Files) == 0 {
-		c.rule, err = choose(val, c.files[Train])
+		c.rule, err = r.choose(val, c.files[Train])
 		c.auto = val.By == "auto" && c.rule.by == "hash"
 		return err
 	}
-	if c.files[Val], err = r.resolve("data.val.files", val.Files); err != nil {
+	if c.files[Val], err = r.resolve(r.val(), val.Files); err != nil {
 		return err
 	}
-	c.adopt(c.files[Val])
 	c.files[Train] = without(c.files[Train], c.files[Val])
 	if len(c.files[Train]) == 0 {
-		return fmt.Errorf("data.train: every file is named by data.val.files too, so none is left to train on: name other files with --set data.val.files=PATH")
+		return fmt.Errorf("%s: every file is named by %s too, so none is left to train on: name other files %s", r.train(), r.val(), r.remedy(r.val()))
 	}
 	return nil
 }
@@ -111,35 +126,11 @@ func (c *Corpus) FallBack(documents int) {
 // Few is the number of documents that data.val.by: auto could not divide by hash, so that the text is divided at its end; 0 where it could.
 func (c *Corpus) Few() int { return c.few }
 
-// Note tells a person of documents that are left out, as far as that is known yet, and of a division other than the expected one.
-func (c *Corpus) Note() string {
-	var notes []string
-	if c.dropped != nil && c.dropped.count > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %d left out as copies of earlier ones (data.duplicates: %s)", counted(c.dropped.count, "document"), c.dropped.documents, c.copies))
-	}
-	if c.few > 0 {
-		notes = append(notes, c.endNote())
-	}
-	return strings.Join(notes, "\n")
-}
-
-func (c *Corpus) endNote() string {
-	return fmt.Sprintf("%s cannot be divided by hash at fraction %v: the validation text is the end of the text (data.val.by: end)", counted(c.few, "document"), c.rule.fraction)
-}
-
-// counted is a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // Texts resolves patterns that stand on a command line: all documents are on the side Train. Of cfg only how files are read is looked at.
 // dir is that of [Open].
 func Texts(patterns []string, cfg data.Config, stdin io.Reader, dir string) (*Corpus, error) {
 	r := resolver{stdin: stdin, dir: dir, format: cfg.Format}
-	return r.undivided(argument, patterns, cfg)
+	return r.finish(r.undivided(argument, patterns, cfg))
 }
 
 // undivided is a corpus whose every document is on the side Train.
@@ -151,18 +142,7 @@ func (r *resolver) undivided(key string, patterns []string, cfg data.Config) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Corpus{files: [2][]File{files, nil}, reading: reading{policy: policyOf(cfg), field: fieldPath(cfg), dir: r.dir}}
-	c.adopt(files)
-	return c, nil
-}
-
-// adopt remembers what has to be closed.
-func (c *Corpus) adopt(files []File) {
-	for _, f := range files {
-		if f.spool != nil {
-			c.spool = f.spool
-		}
-	}
+	return &Corpus{owner: r.owner, files: [2][]File{files, nil}, reading: reading{policy: policyOf(cfg), field: fieldPath(cfg), dir: r.dir}}, nil
 }
 
 // without returns the files whose identity is not among those of held.

@@ -282,36 +282,6 @@ func FuzzCutNear(f *testing.F) {
 	})
 }
 
-func TestFingerprint(t *testing.T) {
-	sum := func(texts ...string) [32]byte {
-		h := NewHasher()
-		for _, text := range texts {
-			h.Add([]byte(text))
-		}
-		return h.Summary().Fingerprint
-	}
-	if sum("ab", "c") == sum("a", "bc") || sum("ab") == sum("ab", "") || sum("a", "b") == sum("b", "a") {
-		t.Error("two sequences of documents have one fingerprint")
-	}
-}
-
-func TestScanProgress(t *testing.T) {
-	tree(t, map[string]string{"a.txt": "aaaa", "b.txt": "bbbbbb"})
-	cfg := config("a.txt")
-	cfg.Val.Files = []string{"b.txt"}
-	c, err := Open(cfg, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var seen []int64
-	if _, _, err := c.Scan(func(done, total int64) { seen = append(seen, done, total) }); err != nil {
-		t.Fatal(err)
-	}
-	if fmt.Sprint(seen) != "[4 10 10 10]" {
-		t.Errorf("progress %v", seen)
-	}
-}
-
 func TestTexts(t *testing.T) {
 	tree(t, map[string]string{"a.txt": "aaaa", "b.txt": "bbbbbb"})
 	c, err := Texts([]string{"b.txt", "-", "*.txt"}, data.Default(), strings.NewReader("in"), "")

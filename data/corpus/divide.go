@@ -24,13 +24,18 @@ type place struct {
 	share float64
 }
 
+// CutAt is where the last fraction of total starts.
+func CutAt(fraction float64, total int64) int64 {
+	return total - int64(math.Round(fraction*float64(total)))
+}
+
 // locate finds where the last fraction of all bytes starts.
 func locate(fraction float64, files []File) place {
 	var total int64
 	for _, f := range files {
 		total += f.Size
 	}
-	at := total - int64(math.Round(fraction*float64(total)))
+	at := CutAt(fraction, total)
 	for i, f := range files {
 		if at < f.Size {
 			return place{file: i, share: float64(at) / float64(f.Size)}
@@ -264,10 +269,10 @@ func share(side Side, at, offset int64, size int) (from, to int) {
 }
 
 // choose returns the rule that divides the files.
-func choose(val data.Val, files []File) (rule, error) {
+func (o owner) choose(val data.Val, files []File) (rule, error) {
 	r := rule{by: val.By, fraction: val.Fraction}
 	if !(r.fraction > 0 && r.fraction < 1) {
-		return r, fmt.Errorf("data.val.fraction: %v is not between 0 and 1: validation needs a part of the text (try 0.1) or files of its own (data.val.files)", r.fraction)
+		return r, fmt.Errorf("data.val.fraction: %v is not between 0 and 1: validation needs a part of the text (try 0.1) or files of its own (%s)", r.fraction, ValFiles(string(o)))
 	}
 	switch r.by {
 	case "auto":

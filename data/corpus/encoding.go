@@ -23,9 +23,17 @@ type decoded struct {
 	hint    string // for messages on bytes that are not UTF-8
 }
 
+// block is how much of a member is read at a time: no more than it has, as there may be many small ones, but more than the longest character.
+func (m member) block() int {
+	if m.size < 0 {
+		return blockSize
+	}
+	return int(min(m.size+16, blockSize))
+}
+
 // decode reads the byte order mark.
-func decode(name string, r io.Reader) (decoded, error) {
-	in := bufio.NewReaderSize(r, blockSize)
+func decode(m member) (decoded, error) {
+	in := bufio.NewReaderSize(m.in, m.block())
 	head, err := in.Peek(4)
 	if err != nil && err != io.EOF {
 		return decoded{}, err
@@ -35,7 +43,7 @@ func decode(name string, r io.Reader) (decoded, error) {
 		in.Discard(len(mark))
 		return decoded{Reader: in, skipped: int64(len(mark))}, nil
 	case bytes.Equal(head, []byte{0xFF, 0xFE, 0, 0}) || bytes.Equal(head, []byte{0, 0, 0xFE, 0xFF}):
-		return decoded{}, fmt.Errorf("%s: the byte order mark is that of UTF-32, and only UTF-8 and UTF-16 are read: convert the file", name)
+		return decoded{}, fmt.Errorf("%s: the byte order mark is that of UTF-32, and only UTF-8 and UTF-16 are read: convert the file", m.name)
 	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}):
 		in.Discard(2)
 		return fromUTF16(in, binary.LittleEndian), nil

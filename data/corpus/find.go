@@ -22,10 +22,10 @@ func Find(cfg data.Config) (size int64, missing []Missing) {
 		if slices.Contains(list.patterns, "-") {
 			continue
 		}
-		var r resolver
+		r := resolver{owner: owner(list.source)}
 		before := len(missing)
 		for _, pattern := range list.patterns {
-			files, err := r.one(list.key, pattern)
+			files, err := r.one(list.shown, pattern)
 			if err != nil {
 				missing = append(missing, list.missing(err))
 			}
@@ -39,7 +39,7 @@ func Find(cfg data.Config) (size int64, missing []Missing) {
 		if len(list.patterns) == 0 || len(missing) > before {
 			continue
 		}
-		if _, err := r.resolve(list.key, list.patterns); err != nil { // all empty
+		if _, err := r.resolve(list.shown, list.patterns); err != nil { // all empty
 			missing = append(missing, list.missing(err))
 		}
 	}
@@ -49,19 +49,22 @@ func Find(cfg data.Config) (size int64, missing []Missing) {
 // list is the patterns of a setting.
 type list struct {
 	key, source string // source is "" where there is one text
+	shown       string // the setting in messages
 	patterns    []string
 }
 
 func lists(cfg data.Config) []list {
-	all := []list{{"data.train", "", cfg.Train}, {"data.val.files", "", cfg.Val.Files}}
+	var one owner
+	all := []list{{one.train(), "", one.train(), cfg.Train}, {one.val(), "", one.val(), cfg.Val.Files}}
 	for _, s := range cfg.Sources {
-		all = append(all, list{"data.sources", s.Name, s.Train}, list{"data.sources", s.Name, s.Val})
+		o := owner(s.Name)
+		all = append(all, list{"data.sources", s.Name, o.train(), s.Train}, list{"data.sources", s.Name, o.val(), s.Val})
 	}
 	return all
 }
 
 func (l list) missing(err error) Missing {
-	err = trimKey(l.key, err)
+	err = trimKey(l.shown, err)
 	if l.source != "" {
 		err = fmt.Errorf("%s: %w", l.source, err)
 	}

@@ -17,11 +17,11 @@ import (
 
 // jsonl reads a JSON object a line; a document is the text of one field. Empty lines, and rows whose text is null or empty, are none.
 func (r *reading) jsonl(m member, emit func(chunk) error) error {
-	in, err := decode(m.name, m.in)
+	in, err := decode(m)
 	if err != nil {
 		return err
 	}
-	lines := lineReader{in: bufio.NewReaderSize(in, blockSize)}
+	lines := lineReader{in: bufio.NewReaderSize(in, m.block())}
 	for number := 1; ; number++ {
 		where := fmt.Sprintf("%s:%d", m.name, number)
 		line, err := lines.next()

@@ -71,6 +71,7 @@ func (c *Corpus) Scan(progress func(done, total int64)) (train, val Summary, err
 			return train, val, c.oneSided(Side(side), train.Documents+val.Documents)
 		}
 	}
+	c.found.Train, c.found.Val = train, val
 	return train, val, nil
 }
 
@@ -100,6 +101,9 @@ func (c *Corpus) scan(progress func(done, total int64)) (train, val Summary, err
 		tell()
 		return nil
 	})
+	if err == nil && told < done {
+		tell()
+	}
 	return sides[Train].Summary(), sides[Val].Summary(), err
 }
 
@@ -108,12 +112,26 @@ const progressBytes = 1 << 20
 
 // oneSided is the error of a division that leaves nothing on one side.
 func (c *Corpus) oneSided(side Side, documents int) error {
-	switch c.rule.by {
-	case "hash":
-		return fmt.Errorf("data.val: dividing %s by hash at fraction %v leaves no %s text: cut at the end of the text instead (--set data.val.by=end), change data.val.fraction, or name validation files (data.val.files)",
-			counted(documents, "document"), c.rule.fraction, side)
-	case "end":
-		return fmt.Errorf("data.val: the last %v of the text leaves no %s text: use a longer text, change data.val.fraction, or name validation files (data.val.files)", c.rule.fraction, side)
+	copies := ""
+	if c.found.Left.Copies > 0 {
+		copies = " (" + c.leftOut() + ")"
 	}
-	return fmt.Errorf("data: the %s files hold no text", side)
+	switch files := ValFiles(string(c.owner)); {
+	case documents == 0 || c.rule.by == "":
+		return c.noText(side, copies)
+	case c.rule.by == "hash":
+		return fmt.Errorf("data.val: dividing %s%s by hash at fraction %v leaves no %s text: cut at the end of the text instead (--set data.val.by=end), change data.val.fraction, or name validation files (%s)",
+			counted(documents, "document"), copies, c.rule.fraction, side, files)
+	default:
+		return fmt.Errorf("data.val: the last %v of the text leaves no %s text%s: use a longer text, change data.val.fraction, or name validation files (%s)", c.rule.fraction, side, copies, files)
+	}
+}
+
+// noText is the error of files that were read and gave no document; of those that were to be divided side is Train.
+func (c *Corpus) noText(side Side, copies string) error {
+	key := [...]string{Train: c.train(), Val: c.val()}[side]
+	if copies != "" {
+		return fmt.Errorf("%s: no document is left of %s%s: name another text %s, or keep copies with --set data.duplicates=keep", key, listed(c.files[side]), copies, c.remedy(key))
+	}
+	return fmt.Errorf("%s: there is no text in %s, though there are bytes: name another text %s", key, listed(c.files[side]), c.remedy(key))
 }

@@ -21,8 +21,8 @@ type chunk struct {
 	more      bool   // the next chunk goes on where it ends
 }
 
-// most is how much text of a document is held; a longer one comes in stretches of up to so many bytes. maxRow is the most that a line of
-// JSON, a row of a table or a page of a Parquet column may take, and maxWindow what a zstd frame may look back. Tests make most and maxRow
+// most is how much text of a document is held; a longer one comes in stretches of about so many bytes. maxRow is the most that a line of
+// JSON or a row of a table may take, and maxWindow what a zstd frame may look back; [maxPage] is for Parquet. Tests make most and maxRow
 // smaller.
 var (
 	most   = 4 << 20
@@ -118,8 +118,8 @@ func (r *reading) file(f File, emit func(chunk) error) error {
 		}
 		return counting.documents(m, emit)
 	})
-	if err == nil {
-		r.count(int(max(left, 0))) // other columns, or what follows the end of an archive
+	if err == nil || errors.Is(err, errEnough) {
+		r.count(int(max(left, 0))) // other columns, what follows the end of an archive, or what nobody wants
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (r *reading) unpack(m member, use func(member) error) error {
 	if err != nil {
 		return damaged(m, err)
 	}
-	m.in = packedReader{m.in, m}
+	m.in = &packedReader{Reader: m.in, m: m}
 	m.size, m.at = -1, nil
 	return use(m)
 }
@@ -155,12 +155,18 @@ func (r *reading) unpack(m member, use func(member) error) error {
 // packedReader says of an error which file was being unpacked.
 type packedReader struct {
 	io.Reader
-	m member
+	m    member
+	some bool // of the file could be unpacked
 }
 
-func (p packedReader) Read(b []byte) (int, error) {
+func (p *packedReader) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
-	if err != nil && err != io.EOF {
+	p.some = p.some || n > 0
+	switch {
+	case err == nil || err == io.EOF:
+	case p.some && (errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch)):
+		err = fmt.Errorf("%s: something that is no %s data follows what was unpacked: cut it off, or pack the file again", p.m.name, p.m.format.Packing)
+	default:
 		err = damaged(p.m, err)
 	}
 	return n, err
@@ -175,7 +181,7 @@ func damaged(m member, err error) error {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return fmt.Errorf("%s: it was packed with a zstd window of more than %d MiB, the most that is held in memory: pack it without --ultra and --long", m.name, maxWindow>>20)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s: the %s data ends too early: the file is cut off, fetch or pack it again", m.name, m.format.Packing)
+		return fmt.Errorf("%s: the %s data ends too early: the file is cut off, or something short stands behind its end; fetch or pack it again", m.name, m.format.Packing)
 	}
 	return fmt.Errorf("%s: it cannot be unpacked: %w: the file is damaged or is no %s file; fetch or pack it again", m.name, err, m.format.Packing)
 }

@@ -13,11 +13,11 @@ import (
 // line's end too. Rows whose text is empty, and empty lines, are no documents. Package encoding/csv would turn CR LF in quotes into LF, and
 // hold a row of any length.
 func (r *reading) table(m member, comma byte, emit func(chunk) error) error {
-	in, err := decode(m.name, m.in)
+	in, err := decode(m)
 	if err != nil {
 		return err
 	}
-	t := tableReader{in: bufio.NewReaderSize(in, blockSize), comma: comma, name: m.name, line: 1}
+	t := tableReader{in: bufio.NewReaderSize(in, m.block()), comma: comma, name: m.name, line: 1}
 	header, err := t.next(nil)
 	if err == io.EOF {
 		return nil

@@ -1,21 +1,21 @@
 package corpus
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
 // text reads a member as one document, in stretches if it is long.
 func (r *reading) text(m member, emit func(chunk) error) error {
-	in, err := decode(m.name, m.in)
+	in, err := decode(m)
 	if err != nil {
 		return err
 	}
-	t := textReader{in: in, clean: cleaner{policy: r.policy, name: m.name, lines: true, offset: in.skipped, hint: in.hint}, raw: make([]byte, 0, blockSize)}
-	size := most
-	if m.size >= 0 {
-		size = int(min(m.size, int64(most)))
-	}
+	t := textReader{in: in, clean: cleaner{policy: r.policy, name: m.name, lines: true, offset: in.skipped, hint: in.hint}, raw: make([]byte, 0, m.block())}
+	room := min(m.size, int64(most+blockSize))
 	next := chunk{name: m.name}
 	for {
-		text, err := t.next(size)
+		text, err := t.next(int(max(room, 0)))
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (r *reading) text(m member, emit func(chunk) error) error {
 		if !next.more {
 			return nil
 		}
-		next.continues, size = true, most
+		next.continues, room = true, int64(most+blockSize)
 	}
 }
 
@@ -40,10 +40,11 @@ type textReader struct {
 	last  bool   // nothing comes after raw
 }
 
-// next returns at least so many bytes, and at most a block more; fewer only at the end.
-func (t *textReader) next(size int) ([]byte, error) {
-	text := make([]byte, 0, size+3*blockSize)
-	for len(text) < size && !t.ended() {
+// next returns the next most bytes, and up to what a block becomes more; fewer only at the end. room is how many are expected, as far as that is
+// known: memory for others is given once they are there, and what is left over of it is given back, because a text lives on in who gets it.
+func (t *textReader) next(room int) ([]byte, error) {
+	text := make([]byte, 0, room)
+	for len(text) < most && !t.ended() {
 		if err := t.fill(); err != nil {
 			return nil, err
 		}
@@ -56,6 +57,9 @@ func (t *textReader) next(size int) ([]byte, error) {
 	}
 	if err := t.peek(); err != nil {
 		return nil, err
+	}
+	if cap(text)-len(text) > len(text)/4 {
+		text = bytes.Clone(text)
 	}
 	return text, nil
 }

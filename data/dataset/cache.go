@@ -45,7 +45,8 @@ type record struct {
 	Files []stamp
 	Train corpus.Summary
 	Val   corpus.Summary
-	Few   int `json:",omitempty"` // see [corpus.Corpus.Few]
+	Few   int          `json:",omitempty"` // see [corpus.Corpus.Few]
+	Left  *corpus.Left `json:",omitempty"` // nil for none
 }
 
 // stamp is what a file system says of a file.
@@ -130,7 +131,7 @@ func (b *builder) recall() bool {
 		return false
 	}
 	now := b.stamps()
-	if len(now) != len(r.Files) {
+	if len(now) != len(r.Files) || min(r.Train.Documents, r.Val.Documents) < 0 || min(r.Train.Bytes, r.Val.Bytes) < 0 {
 		return false
 	}
 	for i, f := range now {
@@ -138,7 +139,12 @@ func (b *builder) recall() bool {
 			return false
 		}
 	}
+	found := corpus.Found{Train: r.Train, Val: r.Val}
+	if r.Left != nil {
+		found.Left = *r.Left
+	}
 	b.text.FallBack(r.Few)
+	b.text.Remember(found)
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, true
 	return true
 }
@@ -156,6 +162,9 @@ func (b *builder) scan() error {
 		return err
 	}
 	r.Few = b.text.Few()
+	if left := b.text.Found().Left; left.Copies > 0 {
+		r.Left = &left
+	}
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, false
 	if path := b.recordPath(); path != "" {
 		if err := shard.WriteFile(path, seal(r)); err != nil {

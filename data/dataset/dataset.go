@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"prenorm/data"
@@ -105,9 +106,9 @@ type builder struct {
 	recalled bool              // sums are of an earlier run, no text was read yet
 }
 
-// newBuilder finds the texts and their summaries.
-func newBuilder(cfg data.Config, opt Options) (*builder, error) {
-	b := &builder{cfg: cfg, opt: opt, dir: cfg.Cache}
+// newBuilder finds the texts of a source, "" for the only one, and their summaries.
+func newBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
+	b := &builder{name: name, cfg: cfg, opt: opt, dir: cfg.Cache}
 	if b.dir == "" {
 		b.dir = opt.Dir
 	}
@@ -118,16 +119,21 @@ func newBuilder(cfg data.Config, opt Options) (*builder, error) {
 		b.opt.Log = func(string) {}
 	}
 	var err error
-	if b.text, err = corpus.Open(cfg, opt.Stdin, b.dir); err != nil {
+	if b.text, err = corpus.OpenSource(name, cfg, opt.Stdin, b.dir); err != nil {
 		return nil, err
 	}
 	b.text.Stop = b.opt.Stop
-	if b.imported, err = b.tokenFiles(); err != nil || b.imported != nil {
-		return b, errors.Join(err, b.makeFolder())
+	if b.imported, err = b.tokenFiles(); err == nil {
+		err = b.makeFolder()
 	}
-	if err := b.summarise(); err != nil {
-		b.text.Close()
-		return nil, err
+	if err == nil && b.imported == nil {
+		err = b.summarise()
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.text.Close())
+	}
+	if note := b.text.Note(); note != "" {
+		b.log(note)
 	}
 	return b, nil
 }
@@ -141,20 +147,20 @@ func (b *builder) makeFolder() error {
 	return nil
 }
 
-// summarise makes the folder and finds the summaries of the texts.
+// summarise finds the summaries of the texts.
 func (b *builder) summarise() error {
-	if err := b.makeFolder(); err != nil {
-		return err
+	if b.recall() {
+		return nil
 	}
-	if !b.recall() {
-		if err := b.scan(); err != nil {
-			return err
-		}
+	return b.scan()
+}
+
+// log tells a note on the text of the source.
+func (b *builder) log(note string) {
+	if b.name != "" {
+		note = "source " + b.name + ": " + strings.ReplaceAll(note, "\n", "\nsource "+b.name+": ")
 	}
-	if note := b.text.Note(); note != "" {
-		b.opt.Log(note)
-	}
-	return nil
+	b.opt.Log(note)
 }
 
 // Close releases the shards.

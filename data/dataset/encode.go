@@ -31,6 +31,7 @@ type position struct {
 	Documents int
 	Bytes     int64
 	Sum       [32]byte // of a [corpus.Hasher]
+	Verified  bool     `json:",omitempty"` // the text came back from its ids
 }
 
 // bundle is what a core encodes at a time: about pieceSize bytes of text in pieces.

@@ -28,7 +28,7 @@ func words(n int) string {
 var old = time.Now().Add(-time.Hour)
 
 // write puts a text at path, dated old.
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func write(t *testing.T, path, text string) {
 	date(t, path, old)
 }
 
-func date(t *testing.T, path string, when time.Time) {
+func date(t testing.TB, path string, when time.Time) {
 	t.Helper()
 	if err := os.Chtimes(path, when, when); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ type run struct {
 }
 
 // newRun is a run over three files below a new folder, with texts of its own for validation.
-func newRun(t *testing.T) *run {
+func newRun(t testing.TB) *run {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	write(t, "text/a.txt", words(3000))
@@ -83,7 +83,7 @@ func (r *run) setup(dir string) {
 }
 
 // open opens the data set and returns its tokens and statistics; the test ends if that fails.
-func (r *run) open(t *testing.T) string {
+func (r *run) open(t testing.TB) string {
 	t.Helper()
 	r.stages, r.notes = nil, nil
 	d, err := Open(r.cfg, r.opt)
@@ -97,7 +97,7 @@ func (r *run) open(t *testing.T) string {
 // did says which slow work was done since the last open.
 func (r *run) did() string { return strings.Join(r.stages, ", ") }
 
-func ids(t *testing.T, r *shard.Reader) []int32 {
+func ids(t testing.TB, r *shard.Reader) []int32 {
 	t.Helper()
 	list := make([]int32, r.Len())
 	if err := r.Read(list, 0); err != nil {

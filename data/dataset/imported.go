@@ -42,7 +42,7 @@ func (b *builder) tokenFiles() (*imported, error) {
 	case texts != "":
 		return nil, fmt.Errorf("%s holds token ids (.bin) and %s text: a text is one or the other (put them into sources of their own, data.sources)", ids, texts)
 	case len(im.files[corpus.Val]) == 0 && b.cfg.Val.By == "hash":
-		return nil, fmt.Errorf("%s holds token ids, which are not divided by hash: use data.val.by end, or name validation files (data.val.files)", ids)
+		return nil, fmt.Errorf("%s holds token ids, which are not divided by hash: use data.val.by end, or name validation files (%s)", ids, corpus.ValFiles(b.name))
 	}
 	return im, nil
 }
@@ -124,7 +124,7 @@ func (im *imported) span(b *builder, side corpus.Side) (files []*shard.Foreign, 
 		to += t.Len()
 	}
 	if shared {
-		if cut := int64(float64(to) * (1 - b.cfg.Val.Fraction)); side == corpus.Train {
+		if cut := corpus.CutAt(b.cfg.Val.Fraction, to); side == corpus.Train {
 			to = cut
 		} else {
 			from = cut

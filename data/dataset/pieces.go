@@ -111,6 +111,6 @@ func Join(all []token.Texts) token.Texts {
 
 // noPlace is the error of a text that cannot be cut.
 func noPlace(d corpus.Document, offset int64) error {
-	return fmt.Errorf("%s: from byte %d on there is no place to cut in %d MiB, the most that is held in memory: text is cut where a space or a line break follows another character; put some in, leave the file out, or use tokenizer kind %s",
+	return fmt.Errorf("%s: from byte %d on there is no place to cut in %d MiB, the most that is held in memory: text is cut where a space follows a character that is no white space, or a line break a letter or a digit; put some in, leave the file out, or use tokenizer kind %s",
 		d.Name, offset, maxPiece>>20, strings.Join(anywhere, " or "))
 }

@@ -64,7 +64,7 @@ func (r *reader) add(p piece) bool {
 		return true
 	}
 	if bytes := r.hash.Bytes(); bytes-r.marked >= markEvery {
-		r.marked, b.mark = bytes, &position{r.hash.Documents(), bytes, r.hash.Summary().Fingerprint}
+		r.marked, b.mark = bytes, &position{Documents: r.hash.Documents(), Bytes: bytes, Sum: r.hash.Summary().Fingerprint}
 	}
 	r.hand()
 	return true

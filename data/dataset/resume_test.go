@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -144,8 +145,11 @@ func TestUnfinishedOfAnotherText(t *testing.T) {
 	}
 }
 
-// prepareFolder tells a process of this test that it is the one to be killed.
-const prepareFolder = "PRENORM_TEST_PREPARE"
+// prepareFolder tells a process of this test that it is the one to be killed, or to be measured, and prepareKind another kind of tokenizer.
+const (
+	prepareFolder = "PRENORM_TEST_PREPARE"
+	prepareKind   = "PRENORM_TEST_KIND"
+)
 
 // TestPreparation is the process that is killed.
 func TestPreparation(t *testing.T) {
@@ -156,6 +160,7 @@ func TestPreparation(t *testing.T) {
 	markEvery = 200_000
 	r := &run{}
 	r.setup(dir)
+	r.cfg.Tokenizer.Kind = cmp.Or(os.Getenv(prepareKind), r.cfg.Tokenizer.Kind)
 	r.opt.Log = func(note string) { fmt.Println("\nnote", note) }
 	shown, held := int64(0), int64(0)
 	r.opt.Progress = func(stage string, done, total int64) {

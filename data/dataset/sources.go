@@ -23,11 +23,12 @@ type Source struct {
 
 	starts    [2]*shard.Starts // by side; nil where nothing asks
 	separated bool
+	stop      func() error
 }
 
 // Text is one side's tokens, and where its documents begin where the configuration asks for that.
 func (s *Source) Text(side corpus.Side) batch.Text {
-	text := batch.Text{Tokens: [...]*shard.Reader{corpus.Train: s.Train, corpus.Val: s.Val}[side], Separated: s.separated}
+	text := batch.Text{Tokens: [...]*shard.Reader{corpus.Train: s.Train, corpus.Val: s.Val}[side], Separated: s.separated, Stop: s.stop}
 	if starts := s.starts[side]; starts != nil {
 		text.Starts = starts
 	}
@@ -61,21 +62,32 @@ type builders []*builder
 func newBuilders(cfg data.Config, opt Options) (builders, error) {
 	opt.Stop = lasting(opt.Stop)
 	if len(cfg.Sources) == 0 {
-		b, err := newBuilder(cfg, opt)
-		return builders{b}, err
+		b, err := newBuilder("", cfg, opt)
+		if err != nil {
+			return nil, err
+		}
+		return builders{b}, nil
 	}
 	var all builders
 	for i, own := range cfg.Each() {
-		name := cfg.Sources[i].Name
-		b, err := newBuilder(own, opt)
+		b, err := newBuilder(cfg.Sources[i].Name, own, opt)
 		if err != nil {
 			all.close()
-			return nil, fmt.Errorf("data.sources, %s: %w", name, err)
+			return nil, ofSource(cfg.Sources[i].Name, err)
 		}
-		b.name = name
 		all = append(all, b)
 	}
 	return all, nil
+}
+
+// of says which source an error is of, where there are several.
+func (b *builder) of(err error) error { return ofSource(b.name, err) }
+
+func ofSource(name string, err error) error {
+	if name == "" {
+		return err
+	}
+	return fmt.Errorf("data.sources, %s: %w", name, err)
 }
 
 func (all builders) close() {
@@ -92,11 +104,11 @@ func (all builders) rescan() (changed bool, err error) {
 		if !b.recalled {
 			continue
 		}
-		before := b.sums
+		sums, few := b.sums, b.text.Few()
 		if err := b.scan(); err != nil {
-			return false, err
+			return false, b.of(err)
 		}
-		changed = changed || b.sums != before
+		changed = changed || b.sums != sums || b.text.Few() != few
 	}
 	return changed, nil
 }
@@ -116,10 +128,7 @@ func (all builders) build() (*Dataset, error) {
 		s, err := b.build(d.Tokenizer, print)
 		d.Sources = append(d.Sources, s)
 		if err != nil {
-			if b.name != "" {
-				err = fmt.Errorf("data.sources, %s: %w", b.name, err)
-			}
-			return nil, errors.Join(err, d.Close())
+			return nil, errors.Join(b.of(err), d.Close())
 		}
 	}
 	d.Train, d.Val = d.Sources[0].Train, d.Sources[0].Val
@@ -145,7 +154,7 @@ func (d *Dataset) sum(side func(Stats) Split) Split {
 
 // build makes one source. What there is of it is returned with an error too.
 func (b *builder) build(t token.Tokenizer, print [32]byte) (Source, error) {
-	s := Source{Name: b.name, Foreign: b.imported != nil, separated: t.Separator() >= 0, Stats: Stats{Tokenizer: hex.EncodeToString(print[:])}}
+	s := Source{Name: b.name, Foreign: b.imported != nil, separated: t.Separator() >= 0, stop: b.opt.Stop, Stats: Stats{Tokenizer: hex.EncodeToString(print[:])}}
 	if b.imported != nil {
 		if err := b.measure(t, print); err != nil {
 			return s, err
@@ -170,8 +179,8 @@ func (b *builder) build(t token.Tokenizer, print [32]byte) (Source, error) {
 		}
 	}
 	if n := s.Val.Len(); n < minVal {
-		return s, fmt.Errorf("the validation text is too short (tokens: %d, bytes: %d), at least %d tokens are needed to predict one from another: use a longer text, a larger data.val.fraction, or validation files (data.val.files)",
-			n, s.Stats.Val.Bytes, minVal)
+		return s, fmt.Errorf("the validation text is too short (tokens: %d, bytes: %d), at least %d tokens are needed to predict one from another: use a longer text, a larger data.val.fraction, or validation files (%s)",
+			n, s.Stats.Val.Bytes, minVal, corpus.ValFiles(b.name))
 	}
 	return s, nil
 }

@@ -198,6 +198,13 @@ func TestTokenFilesAreDivided(t *testing.T) {
 func TestTokenFilesRefused(t *testing.T) {
 	r := newRun(t)
 	write(t, "a.bin", uint16s(1, 2, 300, 4, 5, 6))
+	r.cfg.Train = []string{"a.bin", "text"}
+	if _, err := Open(r.cfg, r.opt); err == nil {
+		t.Error("ids and text are read as one")
+	}
+	if _, err := os.Stat("run"); err == nil {
+		t.Error("a folder is made for texts that are refused")
+	}
 	write(t, "b.bin", uint16s(7, 8, 60000, 10))
 	r.cfg.Val = data.Val{Fraction: 0.5, By: "auto"}
 	for _, test := range []struct{ kind, by, train, want string }{
@@ -240,11 +247,33 @@ func TestSeparatorsAreFound(t *testing.T) {
 	for _, at := range want {
 		tokens[at] = 9
 	}
+	read := int64(0)
 	err := separators(tokens, 9, func(at int64) error {
 		have = append(have, at)
 		return nil
+	}, func(done int64) error {
+		read = done
+		return nil
 	})
+	if read != 40000 {
+		t.Errorf("the last report is of %d tokens", read)
+	}
 	if err != nil || !slices.Equal(have, want) {
 		t.Errorf("%v, %v, want %v", err, have, want)
+	}
+}
+
+// TestTokenFilesAreCutByTheFraction wants a share that the sum in floating-point numbers falls short of.
+func TestTokenFilesAreCutByTheFraction(t *testing.T) {
+	r := newRun(t)
+	write(t, "a.bin", uint16s(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))
+	r.cfg.Tokenizer.Kind, r.cfg.Val, r.cfg.Train = "gpt2", data.Val{Fraction: 0.9, By: "end"}, []string{"a.bin"}
+	d, err := Open(r.cfg, r.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if d.Train.Len() != 1 || d.Val.Len() != 9 {
+		t.Errorf("%d and %d ids", d.Train.Len(), d.Val.Len())
 	}
 }

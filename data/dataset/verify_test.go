@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"prenorm/data"
@@ -81,4 +82,77 @@ func TestVerifyFindsALoss(t *testing.T) {
 	}
 	r.cfg.Verify = false
 	r.open(t)
+}
+
+// TestVerifyGoesOn stops the encoding of a text within it, without data.verify and with it, and goes on in the other way or in the same: proved is
+// what was proved from its start, in one run or in several.
+func TestVerifyGoesOn(t *testing.T) {
+	marks(t, 200_000)
+	stopped := errors.New("stopped")
+	for _, c := range []struct {
+		first, then bool
+		verifies    bool // all of it afterwards
+	}{{false, true, true}, {true, true, false}, {true, false, false}, {false, false, false}} {
+		r := newRun(t)
+		rows(t, 1500)
+		r.cfg.Verify = c.first
+		var done atomic.Int64
+		opt := r.opt
+		opt.Progress = func(stage string, at, _ int64) {
+			if stage == "encoding training text" {
+				done.Store(at)
+			}
+		}
+		opt.Stop = func() error {
+			if done.Load() > 700_000 {
+				return stopped
+			}
+			return nil
+		}
+		if _, err := Open(r.cfg, opt); !errors.Is(err, stopped) {
+			t.Fatal(err)
+		}
+		r.cfg.Verify = c.then
+		r.open(t)
+		if len(r.notes) != 1 || !strings.Contains(r.notes[0], "going on after") {
+			t.Errorf("%+v: notes %q", c, r.notes)
+		}
+		if did := strings.Contains(r.did(), "verifying training text"); did != c.verifies {
+			t.Errorf("%+v: did %q", c, r.did())
+		}
+		if proofs, _ := filepath.Glob("run/train-*" + proof); (len(proofs) == 1) != c.then {
+			t.Errorf("%+v: proofs %v", c, proofs)
+		}
+	}
+}
+
+// TestVerifyFindsAnEarlierLoss has the loss in the part that was encoded without proof.
+func TestVerifyFindsAnEarlierLoss(t *testing.T) {
+	marks(t, 200_000)
+	r := newRun(t)
+	r.cfg.Tokenizer.Kind, r.cfg.Tokenizer.Unknown = "char", "unk"
+	write(t, "val.txt", "the Ж norm"+strings.Repeat(" the norm", 200_000))
+	stopped := errors.New("stopped")
+	var done atomic.Int64
+	opt := r.opt
+	opt.Progress = func(stage string, at, _ int64) {
+		if stage == "encoding validation text" {
+			done.Store(at)
+		}
+	}
+	opt.Stop = func() error {
+		if done.Load() > 700_000 {
+			return stopped
+		}
+		return nil
+	}
+	if _, err := Open(r.cfg, opt); !errors.Is(err, stopped) {
+		t.Fatal(err)
+	}
+	r.cfg.Verify = true
+	for range 2 {
+		if _, err := Open(r.cfg, r.opt); !errors.Is(err, errLost) {
+			t.Errorf("error %v", err)
+		}
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"os"
 	"strings"
+
+	"prenorm/data/regular"
 )
 
 // A file of starts lies beside its shard, K.starts beside K.tokens, and says where its documents begin, all little-endian:
@@ -91,20 +93,29 @@ func startsHead(of *Reader, count int64, sum uint32) []byte {
 
 // OpenStarts opens the starts of a shard and checks all of them.
 func OpenStarts(of *Reader) (*Starts, error) {
+	return OpenStartsUnless(of, func() error { return nil })
+}
+
+// OpenStartsUnless is [OpenStarts] that asks stop again and again while it checks, and gives up with its error.
+func OpenStartsUnless(of *Reader, stop func() error) (*Starts, error) {
 	path := StartsPath(of.Name())
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("starts of documents: %w", err)
 	}
 	s := &Starts{file: f, of: of.Len()}
-	if err := s.verify(of); err != nil {
+	err = s.verify(of, stop)
+	if stopped := stop(); stopped != nil {
+		return nil, errors.Join(stopped, f.Close())
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starts of documents %s: %w: %s", path, err, remedy), f.Close())
 	}
 	return s, nil
 }
 
 // verify checks all bytes of the file.
-func (s *Starts) verify(of *Reader) error {
+func (s *Starts) verify(of *Reader, stop func() error) error {
 	info, err := s.file.Stat()
 	if err != nil {
 		return err
@@ -124,6 +135,9 @@ func (s *Starts) verify(of *Reader) error {
 	for at := int64(startsHeader); at < size; at += int64(len(block)) {
 		block = block[:min(verifyBlock, size-at)]
 		if _, err := s.file.ReadAt(block, at); err != nil {
+			return err
+		}
+		if err := stop(); err != nil {
 			return err
 		}
 		sum = crc32.Update(sum, castagnoli, block)

@@ -101,3 +101,29 @@ func TestStartsAreChecked(t *testing.T) {
 	}
 	refused("the size", len(good)+8, append(slices.Clone(good), make([]byte, 8)...))
 }
+
+// TestStartsStop has the check of starts asked whether to stop for each block, and end at any question.
+func TestStartsStop(t *testing.T) {
+	n := 2*verifyBlock/8 + 10 // three blocks
+	r := openShard(t, some(n, 300))
+	list := make([]int64, n)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	if err := startsOf(t, r, list...); err != nil {
+		t.Fatal(err)
+	}
+	stopped := errors.New("stopped")
+	for at := 1; at <= 4; at++ {
+		asked := 0
+		s, err := OpenStartsUnless(r, func() error {
+			if asked++; asked < at {
+				return nil
+			}
+			return stopped
+		})
+		if s != nil || !errors.Is(err, stopped) || strings.Contains(err.Error(), "delete") || asked < at || asked > at+1 {
+			t.Errorf("question %d: asked %d times, %v", at, asked, err)
+		}
+	}
+}

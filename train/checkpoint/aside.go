@@ -50,7 +50,7 @@ func Aside(fsys FS, root string) (dirs []string, err error) {
 	names, err := listNames(fsys, root)
 	for _, name := range names {
 		base, _, found := strings.Cut(name, asidePart)
-		if _, old, ok := parseName(base); found && ok && !old {
+		if _, _, ok := parseName(base); found && ok {
 			dirs = append(dirs, join(root, name))
 		}
 	}

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -82,5 +83,20 @@ func TestSetAsideTwice(t *testing.T) {
 	}
 	if moved, err := SetAside(m, root, 200); moved != nil || err != nil {
 		t.Errorf("nothing is above: %v, %v", moved, err)
+	}
+}
+
+// TestAsideOfReplaced wants a checkpoint that was set aside while it was being replaced to be listed as the others are.
+func TestAsideOfReplaced(t *testing.T) {
+	m := script{before: saves(at(100, "a"), at(200, "b"))}.prepare(t)
+	if err := m.Rename(join(root, folderName(200)), join(root, folderName(200)+oldSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	moved, err := SetAside(m, root, 100)
+	if err != nil || len(moved) != 1 {
+		t.Fatal(moved, err)
+	}
+	if dirs, err := Aside(m, root); err != nil || !slices.Equal(dirs, moved) {
+		t.Errorf("aside %v, %v; set aside were %v", dirs, err, moved)
 	}
 }

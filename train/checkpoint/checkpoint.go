@@ -48,9 +48,10 @@ type Snapshot struct {
 	Step      int64 // updates done, from 0
 	Weights   []safetensors.Tensor
 	Optimizer []safetensors.Tensor
-	Metadata  map[string]string // of the weights' file
-	State     any               // saved as JSON
-	Files     map[string][]byte // further files by name: config.yaml, tokenizer.json
+	Metadata  map[string]string               // of the weights' file
+	State     any                             // saved as JSON
+	Files     map[string][]byte               // further files by name: config.yaml, tokenizer.json
+	Tensors   map[string][]safetensors.Tensor // further files of tensors by name; [Load] gives them back among the Files
 }
 
 // Loaded is a checkpoint that was read. Tensors are windows of the bytes read.

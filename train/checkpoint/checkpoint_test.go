@@ -299,17 +299,37 @@ func TestManifestRules(t *testing.T) {
 	}
 }
 
+// TestFurtherTensors wants a further file of tensors back as the bytes of one.
+func TestFurtherTensors(t *testing.T) {
+	root, s := filepath.Join(t.TempDir(), "checkpoints"), snapshot(1, "a")
+	s.Tensors = map[string][]safetensors.Tensor{"more.safetensors": s.Weights}
+	dir, err := Save(OS, root, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Load(OS, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Parse(l.Files["more.safetensors"])
+	if err != nil || !reflect.DeepEqual(f.Tensors, l.Weights) || len(l.Files) != len(s.Files)+1 {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
 // TestSaveRefuses wants bad snapshots refused before anything is touched.
 func TestSaveRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Snapshot){
-		"step is -1":                  func(s *Snapshot) { s.Step = -1 },
-		`file name "state.json"`:      func(s *Snapshot) { s.Files["state.json"] = nil },
-		`file name "manifest.json"`:   func(s *Snapshot) { s.Files["manifest.json"] = nil },
-		`file name "../x"`:            func(s *Snapshot) { s.Files["../x"] = nil },
-		`is taken`:                    func(s *Snapshot) { s.Files["Config.yaml"] = nil },
-		"state: json":                 func(s *Snapshot) { s.State = func() {} },
-		`tensor "w"`:                  func(s *Snapshot) { s.Weights = []safetensors.Tensor{{Name: "w", DType: "F9"}} },
-		`optimizer.safetensors: safe`: func(s *Snapshot) { s.Optimizer = append(s.Optimizer, s.Optimizer[0]) },
+		"step is -1":                   func(s *Snapshot) { s.Step = -1 },
+		`file name "state.json"`:       func(s *Snapshot) { s.Files["state.json"] = nil },
+		`file name "manifest.json"`:    func(s *Snapshot) { s.Files["manifest.json"] = nil },
+		`file name "../x"`:             func(s *Snapshot) { s.Files["../x"] = nil },
+		`is taken`:                     func(s *Snapshot) { s.Files["Config.yaml"] = nil },
+		`name "optimizer.safetensors"`: func(s *Snapshot) { s.Tensors = map[string][]safetensors.Tensor{"optimizer.safetensors": nil} },
+		`name "empty" is taken`:        func(s *Snapshot) { s.Tensors = map[string][]safetensors.Tensor{"empty": nil} },
+		"state: json":                  func(s *Snapshot) { s.State = func() {} },
+		`tensor "w"`:                   func(s *Snapshot) { s.Weights = []safetensors.Tensor{{Name: "w", DType: "F9"}} },
+		`optimizer.safetensors: safe`:  func(s *Snapshot) { s.Optimizer = append(s.Optimizer, s.Optimizer[0]) },
 	} {
 		m := newMemoryFS()
 		savesAll(t, m, snapshot(1, "a"))

@@ -60,8 +60,11 @@ var mutations = []mutation{
 	{"what failed is not saved again", "../save.go", "if l.failed {", "if false {", loop, "BackgroundFailure|LastSave"},
 	{"no copy is made", "../save.go", "h := l.held\n", "h, _ := newWindows(l.weights, l.stepper)\n\tl.held = h\n", loop, "SecondSave"},
 	{"the step after the copy writes into it", "../held.go", "t.boxed = t.host", "t.host = t.device.F32()\n\t\tt.boxed = t.host", loop, "Held"},
+	{"what is gone back to is copied while it is saved", "../heldback.go", "\tif err := l.settle(); err != nil {\n\t\treturn err\n\t}\n\treturn l.keepGood()", "\treturn l.keepGood()", loop, "GoodIsSaved"},
 	{"the measurements are not made durable first", "../save.go", "l.metrics.Sync)", "func() error { return nil })", loop, "MeasurementsFirst"},
 	{"evaluated before it is saved", "../loop.go", "\tif l.due(l.Checkpoint.Every, step) || l.late() {", "\tif err := l.observe(ctx, step); err != nil {\n\t\treturn err\n\t}\n\tif l.due(l.Checkpoint.Every, step) || l.late() {", loop, "SavesBefore|CopiesBefore"},
+	{"a bundle's content is not synced", "../bundle.go", "err = f.Sync()", "err = nil", loop, "TestBundleSaves"},
+	{"a bundle's name is not synced", "../bundle.go", "return name, fsys.SyncDir(dir)", "return name, nil", loop, "TestBundleSaves"},
 	{"a new best is not saved", "../save.go", "if err := l.saveKeeping(best); err != nil {", "if false {\n\t\t\tvar err error", loop, "BestIsKept"},
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (s Snapshot) check() ([]byte, error) {
 		return nil, fmt.Errorf("step is %d, must not be negative", s.Step)
 	}
 	seen := map[string]bool{modelFile: true, optimizerFile: true, stateFile: true}
-	for name := range s.Files {
+	for _, name := range s.further() {
 		if err := checkFileName(name); err != nil {
 			return nil, err
 		}
@@ -70,6 +71,14 @@ func (s Snapshot) check() ([]byte, error) {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	return state, nil
+}
+
+// further are the names of the files beside weights, optimizer and state, sorted.
+func (s Snapshot) further() []string {
+	names := slices.Collect(maps.Keys(s.Files))
+	names = slices.AppendSeq(names, maps.Keys(s.Tensors))
+	slices.Sort(names)
+	return names
 }
 
 func makeRoot(fsys FS, root string) error {
@@ -105,13 +114,12 @@ func write(fsys FS, dir string, s Snapshot, state []byte) error {
 	if err := add(stateFile, whole(state)); err != nil {
 		return err
 	}
-	names := make([]string, 0, len(s.Files))
-	for name := range s.Files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if err := add(name, whole(s.Files[name])); err != nil {
+	for _, name := range s.further() {
+		content := whole(s.Files[name])
+		if list, ok := s.Tensors[name]; ok {
+			content = func(w io.Writer) error { return safetensors.Write(w, list, nil) }
+		}
+		if err := add(name, content); err != nil {
 			return err
 		}
 	}

@@ -64,11 +64,12 @@ def main():
     p.add_argument("--seconds", type=float, default=6, help="of each measurement")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--out", default=".", help="a folder for run files and figures")
+    p.add_argument("--threads", type=int, nargs="*", help="PyTorch's numbers of threads (default: one, and all)")
     p.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     p.add_argument("models", nargs="*", default=list(MODELS))
     o = p.parse_args()
     all_threads = os.cpu_count()
-    ways = [(t, c) for c in ([False] if o.no_compile else [False, True]) for t in sorted({1, all_threads})]
+    ways = [(t, c) for c in ([False] if o.no_compile else [False, True]) for t in o.threads or sorted({1, all_threads})]
     figures = {}
     for name in o.models:
         rounds, peers = [], {w: [] for w in ways}

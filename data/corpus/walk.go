@@ -1,0 +1,109 @@
+package corpus
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"prenorm/data"
+)
+
+// walk collects the files that a pattern stands for.
+type walk struct {
+	files  []File
+	unread []File // that lie in a folder and are passed over, of a kind that may hold text
+}
+
+// root appends the file root, or the texts below the folder root. Files and folders whose name starts with a dot are passed over inside a
+// folder.
+func (w *walk) root(root string) error {
+	real, err := filepath.EvalSymlinks(root) // WalkDir does not enter a link
+	if err != nil {
+		return linked(root, err)
+	}
+	return filepath.WalkDir(real, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		inside := path != real
+		if inside && strings.HasPrefix(entry.Name(), ".") {
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if entry.IsDir() {
+			return nil
+		}
+		shown := root + strings.TrimPrefix(path, real)
+		if _, known := data.FormatOf(path); inside && !known {
+			if data.Unread(path) != "" {
+				w.unread = append(w.unread, File{Name: shorten(shown)})
+			}
+			return nil
+		}
+		file, err := stat(shown)
+		if err != nil {
+			return linked(shown, err)
+		}
+		if file.Path != "" {
+			w.files = append(w.files, file)
+		}
+		return nil
+	})
+}
+
+// passed says which files are passed over although they may hold text, "" where none are.
+func (w *walk) passed() string {
+	if len(w.unread) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is passed over: %s", listed(w.unread), data.Unread(w.unread[0].Name))
+}
+
+// linked is an error about a path, or what is wrong with the link that it is.
+func linked(path string, err error) error {
+	if link := dangling(path); link != nil {
+		return link
+	}
+	return err
+}
+
+// dangling is the error of a link to nothing, nil for anything else.
+func dangling(path string) error {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return nil
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		return nil
+	}
+	return fmt.Errorf("%s is a link to %s, which is not there: remove the link, or put back what it leads to", shorten(path), to)
+}
+
+// stat describes the file at path; a folder (which a link may lead to) gives no file.
+func stat(path string) (File, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return File{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return File{}, fmt.Errorf("%s is a %s: text is read more than once, so it has to be a regular file, or - for standard input", path, info.Mode().Type())
+	}
+	id, err := filepath.EvalSymlinks(path)
+	return File{Name: shorten(path), Path: path, Size: info.Size(), Modified: info.ModTime(), id: id}, err
+}
+
+// shorten makes path relative to the working directory where it is below it.
+func shorten(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if relative, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(relative) {
+		return relative
+	}
+	return path
+}
