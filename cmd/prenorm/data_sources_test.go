@@ -67,6 +67,9 @@ func TestDataReportOfTokenFiles(t *testing.T) {
 	}
 	command("data", "report", train, "--tokenizer", file).want(t, exitOK, "what the token ids stand for", "training ids from", "zstd, validation given training")
 	command("data", "report", train, "--tokenizer", "byte").want(t, exitFailure, "outside the vocabulary", "name the tokenizer")
+	command("data", "report", "none.bin").want(t, exitFailure, "none.bin")
+	write(t, "odd.bin", "odd")
+	command("data", "report", "odd.bin").want(t, exitFailure, "odd.bin", "an odd number")
 	// A run that training would refuse is told of, and keeps nothing.
 	write(t, "ids.yaml", "name: ids\ndata: {train: ids/train.bin}\n")
 	command("data", "report", "ids.yaml").want(t, exitOK, "a tokenizer that is not known")

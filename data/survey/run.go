@@ -143,7 +143,7 @@ func (s *surveyor) open(cfg data.Config, d *dataset.Dataset, x *source) error {
 		x.Train.Documents, x.Val.Documents = 0, 0
 		return s.openIDs(d.Tokenizer, x)
 	}
-	text, err := corpus.Open(cfg, s.Stdin, s.Dir)
+	text, err := corpus.OpenSource(x.name, cfg, s.Stdin, s.Dir)
 	if err != nil {
 		return err
 	}

