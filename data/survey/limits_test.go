@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"prenorm/data"
 )
 
 // TestPackedLimits packs no more of a text than it may, and gives no more than the end of the training text.
@@ -28,13 +30,14 @@ func TestPackedLimits(t *testing.T) {
 		"at the end":              {rows(again, string(noise)), 0.4, 0},
 		"at the end, in two":      {rows(again, string(noise[:500]), string(noise[500:])), 0.4, 0},
 		"half of it out of reach": {rows(again, string(noise), again[:500]), 3, 1.5},
+		"most of it out of reach": {rows(string(noise), again[:900]), 8.1, 3},
 		"out of reach":            {rows(again, string(noise), again), 8.1, 4},
 	} {
 		s := survey(t, c.train, rows(string(noise), again), nil)
 		if g := s.Val.Packed.ZstdGiven * 3; g > c.given || g < c.least { // the rest takes next to nothing
 			t.Errorf("%s: %.2f bits a byte of noise, want %g to %g", name, g, c.least, c.given)
 		}
-		if s.Train.Packed.Bytes != 3000 || s.Val.Packed.Bytes != 3000 {
+		if s.Train.Packed.Bytes != min(3000, s.Train.Bytes) || s.Val.Packed.Bytes != 3000 {
 			t.Errorf("%s: %d and %d bytes are packed", name, s.Train.Packed.Bytes, s.Val.Packed.Bytes)
 		}
 		if p := s.Val.Packed; 3*p.Gzip < 4 || 3*p.Gzip > 4.8 { // with its header and tables
@@ -56,18 +59,25 @@ func TestLongDocuments(t *testing.T) {
 	}
 	a, b := long(1), long(2)
 	shared := tale(9, 100)
-	s := survey(t, rows("first one", a+shared, "between", b, a+shared, tale(3, 20)), rows(shared, b[:400], "the last"), nil)
+	files := map[string]string{}
+	for name, texts := range map[string][]string{"train": {"first one", a + shared, "between", b, a + shared, tale(3, 20)}, "val": {shared, b[:400], "the last"}} {
+		for i, text := range texts {
+			files[fmt.Sprintf("%s%d.txt", name, i+1)] = text
+		}
+	}
+	put(t, files)
+	s := run(t, func(c *data.Config) { c.Train, c.Val.Files = []string{"train*.txt"}, []string{"val*.txt"} })
 	if v := s.Train; v.Documents != 6 || v.Words != 2+3*words+200+1+20 || v.Bytes != v.Characters || v.Bytes != int64(9+2*len(a+shared)+7+len(b)+len(tale(3, 20))) {
 		t.Errorf("%d documents, %d words, %d bytes, %d characters", v.Documents, v.Words, v.Bytes, v.Characters)
 	}
 	if got := s.Train.Lengths[len(s.Train.Lengths)-1]; got.Documents != 3 || got.Below != 8<<20 || got.Bytes != int64(2*len(a+shared)+len(b)) {
 		t.Errorf("%+v", got)
 	}
-	if c := s.Copies; c.Compared != 9 || c.Exact != 1 || c.Near != 0 || c.Bytes != int64(len(a+shared)) || c.List[0].Document != "train.jsonl:5" || c.List[0].Of != "train.jsonl:2" {
+	if c := s.Copies; c.Compared != 9 || c.Exact != 1 || c.Near != 0 || c.Bytes != int64(len(a+shared)) || c.List[0].Document != "train5.txt" || c.List[0].Of != "train2.txt" {
 		t.Errorf("%+v", c)
 	}
 	o := s.Overlap
-	if o.Grams != 88+68+1 || o.Found != 88+68 || o.All != 2 || len(o.List) != 2 || o.List[0].Train != "train.jsonl:2" || o.List[1].Train != "train.jsonl:4" {
+	if o.Grams != 88+68+1 || o.Found != 88+68 || o.All != 2 || len(o.List) != 2 || o.List[0].Train != "train2.txt" || o.List[1].Train != "train4.txt" {
 		t.Errorf("%+v", o)
 	}
 }
