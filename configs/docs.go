@@ -97,7 +97,7 @@ var docs = map[string]string{
 	"checkpoint.every":      "steps between checkpoints; 0 = at the end only",
 	"checkpoint.minutes":    "a checkpoint at the latest after this many minutes; 0 = by steps alone",
 	"checkpoint.keep":       "newest checkpoints kept; 0 = all",
-	"checkpoint.keep_best":  "checkpoints of the least validation losses kept, one saved for each new best; 0 = none",
+	"checkpoint.keep_best":  "how many checkpoints of the least validation losses are kept; a validation among them saves its step; 0 = none",
 	"checkpoint.keep_every": "checkpoints of steps that are a multiple of this are kept; 0 = none",
 	"checkpoint.background": "write from a copy of the state while training goes on: always, never (training waits), auto (where memory has room for the copy)",
 

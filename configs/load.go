@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"prenorm/configs/problem"
-	"prenorm/data/regular"
 )
 
 // Loaded is a run that passed every check, with derived sizes filled in, and where each key was given.
@@ -52,9 +51,10 @@ func Load(path string, sets []string) (*Loaded, error) {
 	return nil, fmt.Errorf("reading the run file: %w (a path to a .yaml file, or a preset: %s)", err, strings.Join(Presets(), ", "))
 }
 
-// readFile reads no more of a file than it takes to see that it is too large.
+// readFile reads no more of a file than it takes to see that it is too large. It may be a pipe, such as a shell makes of the output of another
+// program: train <(program).
 func readFile(path string) ([]byte, error) {
-	f, err := regular.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

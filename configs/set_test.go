@@ -127,7 +127,10 @@ func TestWarnings(t *testing.T) {
 		}},
 		{"train:\n  optimizer: {kind: sgd, betas: [0.9, 0.99], momentum: 0.9}\ndata: {tokenizer: {kind: char, vocab: 5000}}", nil, []string{
 			"run.yaml:2: train.optimizer.betas: is not used with optimizer kind sgd",
-			"run.yaml:3: data.tokenizer.vocab: is not used with a tokenizer that is not trained",
+			"run.yaml:3: data.tokenizer.vocab: is not used with data.tokenizer.kind char, which is not trained to a size: leave it out, or set data.tokenizer.kind to bpe",
+		}},
+		{"data: {tokenizer: {file: a.tok, vocab: 5000}}", nil, []string{
+			"run.yaml:1: data.tokenizer.vocab: is not used with data.tokenizer.file, whose ids are the file's: leave one of the two out",
 		}},
 		{"checkpoint: {every: 100, keep_every: 250}\n", nil, []string{
 			"run.yaml:1: checkpoint.keep_every: 250 is no multiple of checkpoint.every (100): only steps that are a multiple of both are saved for it",

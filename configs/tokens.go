@@ -37,21 +37,21 @@ func (l *Loaded) warnTokens(w *problem.List) {
 			key = k
 		}
 	}
-	rate, rule := l.Run.Train.Optimizer.LR*math.Sqrt(now/chosen.tokens), "its square root, as for adamw: Malladi et al. 2022"
+	rate, rule := l.Run.Train.Optimizer.LR*math.Sqrt(now/chosen.tokens), "by its square root, as for adamw: Malladi et al. 2022"
 	if l.Run.Train.Optimizer.Kind == "sgd" {
 		rate, rule = l.Run.Train.Optimizer.LR*now/chosen.tokens, "in proportion, as for sgd: Goyal et al. 2017"
 	}
 	remedy := ""
-	if n := chosen.tokens / float64(l.Run.Train.Batch) / float64(l.Run.Model.Context); n >= 1 && n != float64(l.Run.Train.Accumulate) {
-		remedy = fmt.Sprintf("--set train.accumulate=%.0f keeps the size of a step, ", n)
+	if n := chosen.tokens / float64(l.Run.Train.Batch) / float64(l.Run.Model.Context); n == math.Trunc(n) && n >= 1 && n != float64(l.Run.Train.Accumulate) { // a fraction keeps no size
+		remedy = fmt.Sprintf("--set train.accumulate=%.0f keeps the size of a step, or ", n)
 	}
-	w.Addf(key, "a step has %.0f tokens, and train.optimizer.lr %s was chosen for %.0f by %s (%sor --set train.optimizer.lr=%.2g follows the size by %s)",
+	w.Addf(key, "a step has %.0f tokens, and train.optimizer.lr %s was chosen for %.0f by %s (%s--set train.optimizer.lr=%.2g follows the size %s)",
 		now, problem.Number(l.Run.Train.Optimizer.LR), chosen.tokens, chosen.name, remedy, rate, rule)
 }
 
 // chosen finds who chose the rate, and for which size.
 func (l *Loaded) chosen() (rateOf, bool) {
-	if l.places["train.optimizer.lr"].set != "" || l.places["train.optimizer"].set != "" || l.places["train"].set != "" {
+	if l.places["train.optimizer.lr"].set != "" { // by itself or within a section
 		return rateOf{}, false
 	}
 	if tokensPerStep(l.written) != tokensPerStep(l.Run) {

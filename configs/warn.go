@@ -103,7 +103,7 @@ func (l *Loaded) warnUnused(w *problem.List) {
 	}{
 		{"data.val.fraction", len(r.Data.Val.Files) > 0, "data.val.files"},
 		{"data.val.by", len(r.Data.Val.Files) > 0, "data.val.files"},
-		{"data.tokenizer.vocab", r.Data.Tokenizer.Kind != "bpe" || r.Data.Tokenizer.File != "", "a tokenizer that is not trained"},
+		{"data.tokenizer.vocab", r.Data.Tokenizer.Kind != "bpe" || r.Data.Tokenizer.File != "", fixedVocab(r.Data.Tokenizer.Kind, r.Data.Tokenizer.File)},
 		{"data.tokenizer.unknown", r.Data.Tokenizer.Kind != "char", "tokenizer kind " + r.Data.Tokenizer.Kind},
 		{"kernels.matmul", r.Device == "cpu", "device cpu"},
 		{"model.position.theta", r.Model.Position.Kind != "rope", "position kind " + r.Model.Position.Kind},
@@ -131,4 +131,12 @@ func (l *Loaded) warnUnused(w *problem.List) {
 			w.Addf(u.key, "is not used with %s", u.why)
 		}
 	}
+}
+
+// fixedVocab says what settles a vocabulary in place of data.tokenizer.vocab, and what to change.
+func fixedVocab(kind, file string) string {
+	if file != "" {
+		return "data.tokenizer.file, whose ids are the file's: leave one of the two out"
+	}
+	return fmt.Sprintf("data.tokenizer.kind %s, which is not trained to a size: leave it out, or set data.tokenizer.kind to bpe", kind)
 }

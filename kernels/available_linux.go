@@ -88,19 +88,31 @@ func groupsOf(root fs.FS) []group {
 	return groups
 }
 
+// number reads one of the group's files, which hold "max" where there is no limit.
+func (g group) number(root fs.FS, name string) (uint64, bool) {
+	text, err := fs.ReadFile(root, path.Join(g.dir, name))
+	n, bad := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	return n, err == nil && bad == nil
+}
+
 // left is what the group's limit leaves. Pages of files that were not used lately count as free: the system gives them up first.
 func (g group) left(root fs.FS) (bytes uint64, limited bool) {
-	number := func(name string) (uint64, bool) {
-		text, err := fs.ReadFile(root, path.Join(g.dir, name))
-		n, bad := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
-		return n, err == nil && bad == nil
-	}
-	limit, ok := number(g.limit) // "max" where there is none
-	usage, known := number(g.usage)
-	if !ok || !known {
+	limit, limited := g.number(root, g.limit)
+	usage, known := g.number(root, g.usage)
+	if !limited || !known {
 		return 0, false
 	}
 	cache, _ := field(root, path.Join(g.dir, "memory.stat"), g.cache)
 	usage -= min(usage, cache)
 	return limit - min(limit, usage), true
+}
+
+// limitedIn is the least of a machine's memory and the limits of this process's control groups, under a root folder.
+func limitedIn(root fs.FS, total uint64) uint64 {
+	for _, g := range groupsOf(root) {
+		if limit, limited := g.number(root, g.limit); limited {
+			total = min(total, limit)
+		}
+	}
+	return total
 }

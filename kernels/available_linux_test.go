@@ -5,6 +5,37 @@ import (
 	"testing/fstest"
 )
 
+// system is a root folder with the given files.
+func system(files map[string]string) fstest.MapFS {
+	root := fstest.MapFS{}
+	for path, text := range files {
+		root[path] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return root
+}
+
+// TestLimited wants the least limit of a process's control groups, wherever in the tree and whichever version it is.
+func TestLimited(t *testing.T) {
+	const total = 16_000_000
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  uint64
+	}{
+		"no groups": {nil, total},
+		"own":       {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "3000\n", "sys/fs/cgroup/a/memory.max": "max\n"}, 3000},
+		"above":     {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "5000\n", "sys/fs/cgroup/a/memory.max": "4000\n", "sys/fs/cgroup/memory.max": "6000\n"}, 4000},
+		"top":       {map[string]string{"proc/self/cgroup": "0::/kubepods/x\n", "sys/fs/cgroup/memory.max": "2000\n"}, 2000},
+		"first":     {map[string]string{"proc/self/cgroup": "5:cpu,memory:/docker/1\n", "sys/fs/cgroup/memory/docker/1/memory.limit_in_bytes": "7000\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 7000},
+		"roomy":     {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "30000000000\n"}, total},
+		"others":    {map[string]string{"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/b/memory.max": "5\n"}, total},
+		"odd":       {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "x\n"}, total},
+	} {
+		if got := limitedIn(system(c.files), total); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
+		}
+	}
+}
+
 // TestAvailable holds what is left against systems with and without control groups of both versions.
 func TestAvailable(t *testing.T) {
 	const info = "MemTotal:       16000 kB\nMemFree:  100 kB\nMemAvailable:    8000 kB\n"
@@ -27,11 +58,7 @@ func TestAvailable(t *testing.T) {
 		"roomy": {map[string]string{"proc/meminfo": info, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "30000000000\n", "sys/fs/cgroup/memory.current": "4\n"}, 8000 << 10},
 		"odd":   {map[string]string{"proc/meminfo": info, "proc/self/cgroup": "0::/../..\nnonsense\n", "sys/fs/cgroup/memory.max": "x\n"}, 8000 << 10},
 	} {
-		root := fstest.MapFS{}
-		for path, text := range c.files {
-			root[path] = &fstest.MapFile{Data: []byte(text)}
-		}
-		if got := availableIn(root); got != c.want {
+		if got := availableIn(system(c.files)); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
 		}
 	}

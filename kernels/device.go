@@ -74,8 +74,15 @@ func (m *hostMarker) Marks() ([]float64, error) {
 type Prober interface {
 	// PeakFLOPs is the floating-point operations a second of multiply-adds in registers, in float32.
 	PeakFLOPs() float64
-	// Bandwidth is the bytes a second that are read from memory, and that are read and written by a copy.
+	// Bandwidth is the bytes a second that are read from memory, and that are read and written by a copy; both 0 where there is no room to probe.
 	Bandwidth() (read, copied float64)
+}
+
+// Finder is implemented by backends on the host that find the largest of many numbers faster than a loop does.
+type Finder interface {
+	// Largest is the index of the largest element of x, which has elements, and the first of several. Where one is NaN or infinite, finite is false
+	// and the index says nothing.
+	Largest(x []float32) (index int, finite bool)
 }
 
 // Multiplier is implemented by backends that have more than one way to multiply matrices.

@@ -20,16 +20,28 @@ const arenaAlign = 64
 // hugeArena is the size from which an arena asks for huge pages.
 const hugeArena = 2 << 20
 
-// hostMemory is asked for once: an arena takes less time than the answer.
-var hostMemory = sync.OnceValue(HostMemory)
+// What the machine says of its memory; tests put other machines in their place. How much there is is asked for once: an arena takes less time
+// than the answer.
+var (
+	hostMemory      = sync.OnceValue(HostMemory)
+	availableMemory = AvailableMemory
+)
 
 // held is what all arenas of the process hold.
 var held atomic.Int64
 
-// HostLeft is the part of the host's memory that no arena holds, in bytes; known is false where nobody knows how much there is.
+// HostLeft is the part of the host's memory that no arena holds, or what other programs leave of it where that is less, in bytes; known is false
+// where nobody knows how much there is. Arenas count in full, also where nothing was written to them yet.
 func HostLeft() (bytes int64, known bool) {
-	total := hostMemory()
-	return max(int64(total)-held.Load(), 0), total > 0
+	total, available := hostMemory(), availableMemory()
+	left := uint64(max(int64(total)-held.Load(), 0))
+	switch {
+	case total == 0:
+		left = available
+	case available > 0:
+		left = min(left, available)
+	}
+	return int64(min(left, math.MaxInt64)), total > 0 || available > 0
 }
 
 // NewHostArena allocates zeroed, 64-byte aligned memory. More than the machine has, together with the arenas that there are, is refused: Go

@@ -154,7 +154,7 @@ func (p Param) Initial(seed int64) []float32 {
 	name := h.Sum64()
 	key := [2]uint32{uint32(seed), uint32(seed >> 32)}
 	for i := 0; i < len(x); i += 2 {
-		r := kernels.Philox([4]uint32{uint32(i / 2), uint32((i / 2) >> 32), uint32(name), uint32(name >> 32)}, key)
+		r := kernels.Philox([4]uint32{uint32(i / 2), uint32(uint64(i/2) >> 32), uint32(name), uint32(name >> 32)}, key)
 		a, b := gauss(r)
 		x[i] = float32(p.Mean + p.Std*a)
 		if i+1 < len(x) {

@@ -68,9 +68,7 @@ func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
 	}
 	stages := metrics.NewStages(l.Out)
 	defer stages.Close()
-	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: func(stage string, done, total int64) {
-		stages.Show(stage, done, total, stage != "training tokenizer" || total == 0) // merges, once all bytes are counted
-	}}
+	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: dataset.WithUnit(stages.Show)}
 	if from != nil {
 		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", from.Dir, err)

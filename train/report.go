@@ -67,6 +67,9 @@ func (l *loop) introduce(resumed bool) {
 	s := l.data.Stats
 	fmt.Fprintf(l.Out, "text    %s training tokens (%s), %s validation tokens; %s tokenizer, %d ids\n", metrics.Count(float64(s.Train.Tokens)), metrics.Bytes(s.Train.Bytes),
 		metrics.Count(float64(s.Val.Tokens)), l.data.Tokenizer.Kind(), l.data.Tokenizer.Vocab())
+	if proved := l.data.Proved(l.Data); proved != "" {
+		fmt.Fprintf(l.Out, "verify  %s\n", proved)
+	}
 	l.introduceLines()
 	c := l.weights.Config
 	perStep := int64(l.Train.Batch) * int64(c.Context) * int64(max(l.Train.Accumulate, 1))

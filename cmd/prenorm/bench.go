@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/configs"
+	"prenorm/data/regular"
 	"prenorm/kernels"
 	"prenorm/train/bench"
 	"prenorm/train/profile"
@@ -43,7 +43,8 @@ Beside the figures stand ceilings that are measured first: the memory traffic of
 square matrix product, in the run's precision, and on a CPU of multiply-adds in registers, which is then what shares are of. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
 view once: what is written at the speed of a copy, with as much of what is read, and what is read besides at that of reading) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
 the model's arithmetic in matrix products and attention (the backward pass as computed, without what it computes again) over the ceiling
-of arithmetic: model FLOPs utilisation against what was measured, not against a data sheet. For the step's kernels some more steps are timed
+of arithmetic: model FLOPs utilisation against what was measured, not against a data sheet. Writing token by token is held against reading from memory as it was
+right before or after, whichever was faster. For the step's kernels some more steps are timed
 launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
 where that is quick: "naive" is how many times slower they are.
 
@@ -87,7 +88,7 @@ func (f *benchFlags) check(cmd *cobra.Command, parts []string) (old *bench.Repor
 	if f.asJSON {
 		return nil, wrongUsage(cmd, "--json and --compare exclude each other: compare the files that two calls with --json wrote")
 	}
-	file, err := os.Open(f.compare)
+	file, err := regular.Open(f.compare)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--compare: %w", err)}
 	}

@@ -73,8 +73,8 @@ func TestBench(t *testing.T) {
 		if want := []string{"fp32", "bf16", "int8"}[i]; s.Weights != want || s.Prefill <= 0 || s.Decode <= 0 || s.Prompt != 8 {
 			t.Errorf("sampling %+v", s)
 		}
-		if math.Abs(float64(s.BytesPerToken)*s.Decode/1e9/s.GBs-1) > 1e-9 || math.Abs(s.GBs/r.Ceilings.Read/s.Share-1) > 1e-9 {
-			t.Errorf("sampling %+v beside reading of %g GB/s", s, r.Ceilings.Read)
+		if math.Abs(float64(s.BytesPerToken)*s.Decode/1e9/s.GBs-1) > 1e-9 || !(s.Reading > 0) || math.Abs(s.GBs/s.Reading/s.Share-1) > 1e-9 {
+			t.Errorf("sampling %+v", s)
 		}
 		if i > 0 && s.BytesPerToken >= r.Sample[i-1].BytesPerToken {
 			t.Errorf("with %s weights %d bytes are moved a token, with %s weights %d", s.Weights, s.BytesPerToken, r.Sample[i-1].Weights, r.Sample[i-1].BytesPerToken)
@@ -119,6 +119,17 @@ func TestBenchParts(t *testing.T) {
 		"bench --config tiny.yaml --set precision=x": "--set precision=x: \"x\" is not known",
 	} {
 		command(strings.Fields(args)...).want(t, exitUsage, want)
+	}
+}
+
+// TestBenchWithoutRoom wants a probe of memory that there was no room for to be told from a speed.
+func TestBenchWithoutRoom(t *testing.T) {
+	for read, want := range map[float64]string{0: " reading not measured: no room for 512 MiB ", 31.25: " reading 31.2 GB/s "} {
+		var out strings.Builder
+		printBench(&out, &bench.Report{Ceilings: bench.Ceilings{Copy: 3, MatMul: 5, Square: 512, Peak: 7, Read: read}})
+		if text := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(text, want) {
+			t.Errorf("reading at %g GB/s is written as\n%s\nwant %q", read, out.String(), want)
+		}
 	}
 }
 

@@ -12,9 +12,11 @@ import (
 	"prenorm/data"
 	"prenorm/data/dataset"
 	"prenorm/data/shard"
-	"prenorm/train"
 	"prenorm/train/metrics"
 )
+
+// exportedTokenizer is the name of the tokenizer's file. It is prenorm's own format, so it is not named as Hugging Face's.
+const exportedTokenizer = "tokenizer.tok"
 
 type dataExportFlags struct {
 	runFlags
@@ -30,7 +32,8 @@ func newDataExport() *cobra.Command {
 		Short: "write a run's tokens as nanoGPT's train.bin and val.bin, or as shards of llm.c",
 		Long: `Prepare the text of a run file and write its tokens in the form of another program, with the tokenizer beside them: train.bin and val.bin, of
 several sources NAME-train.bin and NAME-val.bin. Both formats have 2 bytes an id, so the vocabulary has at most 65536 ids; llm.c's has a
-header. prenorm reads both: data.train: train.bin, with the tokenizer in data.tokenizer.file.`,
+header. prenorm reads both: data.train: train.bin, with tokenizer.tok in data.tokenizer.file; prenorm tokenizer export makes a tokenizer.json of
+that file.`,
 		Example: `  prenorm data export quickstart --out tokens
   prenorm data export run.yaml --format llm.c --out tokens --set data.tokenizer.kind=gpt2`,
 		Args:              arguments(1, 1, "one run file or preset"),
@@ -71,17 +74,23 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(cache)) }()
+	stop, stdin, release := stopping(cmd, keepsNone)
+	defer release()
+	if slices.Contains(l.Run.Data.Paths(), "-") {
+		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
+	}
 	stages := metrics.NewStages(cmd.ErrOrStderr())
 	defer stages.Close()
-	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: cmd.InOrStdin(), Log: stages.Line, Stop: cmd.Context().Err,
-		Progress: func(stage string, done, total int64) {
-			stages.Show(stage, done, total, stage != "training tokenizer" || total == 0)
-		}})
+	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: stdin, Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	return f.write(cmd, d)
+	stages.Close()
+	if proved := d.Proved(l.Run.Data); proved != "" {
+		note(cmd.OutOrStdout(), "%s", proved)
+	}
+	return f.write(cmd, d, stop)
 }
 
 // binNames are the names of the files of a source, "" for the only one.
@@ -105,7 +114,7 @@ func (f *dataExportFlags) mayWrite(cmd *cobra.Command, d data.Config) error {
 		pair := binNames("")
 		names = pair[:]
 	}
-	for _, name := range append(names, train.TokenizerFile) {
+	for _, name := range append(names, exportedTokenizer) {
 		if err := mayWrite(cmd, filepath.Join(f.out, name), f.force, read...); err != nil {
 			return err
 		}
@@ -113,11 +122,14 @@ func (f *dataExportFlags) mayWrite(cmd *cobra.Command, d data.Config) error {
 	return nil
 }
 
-// write writes the files of all sources and the tokenizer.
-func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset) error {
+// write writes the files of all sources and the tokenizer. Whether to stop is asked before each file.
+func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset, stop func() error) error {
 	for _, s := range d.Sources {
 		names := binNames(s.Name)
 		for i, r := range []*shard.Reader{s.Train, s.Val} {
+			if err := stop(); err != nil {
+				return err
+			}
 			path := filepath.Join(f.out, names[i])
 			if err := shard.WriteForeign(path, f.format, r); err != nil {
 				return err
@@ -129,7 +141,7 @@ func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(f.out, train.TokenizerFile)
+	path := filepath.Join(f.out, exportedTokenizer)
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %d ids\n", path, d.Tokenizer.Kind(), d.Tokenizer.Vocab())
 	return shard.WriteFile(path, tokenizer)
 }

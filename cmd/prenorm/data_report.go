@@ -103,20 +103,19 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if kept {
 		dir = filepath.Join("runs", run.Name, "data")
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	does := keepsNone
+	if kept {
+		does = keepsTokens
+	}
+	stop, input, release := stopping(cmd, does)
 	defer release()
 	stages := metrics.NewStages(cmd.ErrOrStderr())
 	defer stages.Close()
-	stop := func() error {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		return nil
-	}
-	stdin, err := rereadable(cmd, run.Data.Paths(), temporary)
+	stdin, closeInput, err := rereadable(cmd, input, run.Data.Paths(), temporary)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, closeInput()) }()
 	ids, err := survey.IDs(run.Data, stop)
 	if err != nil {
 		return err
@@ -124,9 +123,7 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if ids != nil { // training would refuse the run, and would not look for its tokens
 		dir, run.Data.Cache = temporary, ""
 	}
-	progress := func(stage string, done, total int64) {
-		stages.Show(stage, done, total, stage != "training tokenizer" || total == 0)
-	}
+	progress := dataset.WithUnit(stages.Show)
 	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line})
 	if err != nil {
 		return err
@@ -137,24 +134,28 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	stages.Close()
+	if proved := d.Proved(run.Data); proved != "" {
+		note(cmd.ErrOrStderr(), "%s", proved)
+	}
 	return f.write(cmd, s, strings.Join(args, ", "))
 }
 
-// rereadable returns standard input anew with every call, nil where no text is to come from it.
-func rereadable(cmd *cobra.Command, patterns []string, dir string) (func() io.Reader, error) {
+// rereadable returns what input has, the command's standard input, anew with every call of stdin, nil where no text is to come from it, by way of a
+// file in a folder.
+func rereadable(cmd *cobra.Command, input io.Reader, patterns []string, dir string) (stdin func() io.Reader, closeFile func() error, err error) {
 	if !slices.Contains(patterns, "-") {
-		return func() io.Reader { return nil }, nil
+		return func() io.Reader { return nil }, func() error { return nil }, nil
 	}
 	hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	file, err := os.Create(filepath.Join(dir, "stdin"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	size, err := io.Copy(file, cmd.InOrStdin())
+	size, err := io.Copy(file, input)
 	if err != nil {
-		return nil, fmt.Errorf("reading text from standard input: %w", err)
+		return nil, nil, errors.Join(fmt.Errorf("reading text from standard input: %w", err), file.Close())
 	}
-	return func() io.Reader { return io.NewSectionReader(file, 0, size) }, nil
+	return func() io.Reader { return io.NewSectionReader(file, 0, size) }, file.Close, nil
 }
 
 // write prints the survey, and makes its page where a folder is named.

@@ -47,7 +47,7 @@ data:
 func TestDataReportOfTokenFiles(t *testing.T) {
 	inTexts(t)
 	command("data", "export", "run.yaml", "--out", "ids", "--set", "data.tokenizer.kind=gpt2", "--format", "llm.c").want(t, exitOK)
-	train, file := filepath.Join("ids", "train.bin"), filepath.Join("ids", "tokenizer.json")
+	train, file := filepath.Join("ids", "train.bin"), filepath.Join("ids", exportedTokenizer)
 	var known, unknown survey.Survey
 	for to, args := range map[*survey.Survey][]string{&known: {"--tokenizer", file}, &unknown: {}} {
 		r := command(append([]string{"data", "report", train, "--json"}, args...)...).want(t, exitOK)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,21 +13,22 @@ func TestDataExport(t *testing.T) {
 	inTiny(t)
 	command("train", "tiny.yaml", "--out", "text").want(t, exitOK, "done: step 20 of 20")
 	for format, name := range map[string]string{"nanogpt": "n", "llm.c": "c"} {
-		command("data", "export", "tiny.yaml", "--out", name, "--format", format).want(t, exitOK, filepath.Join(name, "train.bin")+": ", filepath.Join(name, "tokenizer.json")+": ")
+		command("data", "export", "tiny.yaml", "--out", name, "--format", format).want(t, exitOK, filepath.Join(name, "train.bin")+": ", filepath.Join(name, "tokenizer.tok")+": ")
 		if entries, err := os.ReadDir(name); err != nil || len(entries) != 3 {
 			t.Errorf("%v, %v", entries, err)
 		}
 		command("train", "tiny.yaml", "--out", "from-"+name, "--set", "data.train="+filepath.Join(name, "train.bin"), "--set", "data.val.files="+filepath.Join(name, "val.bin"),
-			"--set", "data.tokenizer.file="+filepath.Join(name, "tokenizer.json")).want(t, exitOK, "done: step 20 of 20")
+			"--set", "data.tokenizer.file="+filepath.Join(name, "tokenizer.tok")).want(t, exitOK, "done: step 20 of 20")
 		want, have := losses("text"), losses("from-"+name)
 		if len(want) != 20 || len(have) != 20 || want[19] != have[19] {
 			t.Errorf("%s: %v, want %v", format, have, want)
 		}
 	}
+	command("tokenizer", "inspect", "--tokenizer", filepath.Join("n", "tokenizer.tok")).want(t, exitOK, "byte")
 	before := read(t, filepath.Join("n", "train.bin"))
 	command("data", "export", "tiny.yaml", "--out", "n").want(t, exitUsage, "is there already", "--force")
 	command("data", "export", "tiny.yaml", "--out", "n", "--force").want(t, exitOK)
-	own := []string{"data", "export", "tiny.yaml", "--out", "n", "--force", "--set", "data.train=n/*.bin", "--set", "data.tokenizer.file=" + filepath.Join("n", "tokenizer.json")}
+	own := []string{"data", "export", "tiny.yaml", "--out", "n", "--force", "--set", "data.train=n/*.bin", "--set", "data.tokenizer.file=" + filepath.Join("n", "tokenizer.tok")}
 	command(own...).want(t, exitUsage, "is what is read")
 	if read(t, filepath.Join("n", "train.bin")) != before {
 		t.Error("what was read was replaced")
@@ -35,6 +37,24 @@ func TestDataExport(t *testing.T) {
 	command("data", "report", filepath.Join("n", "train.bin"), "--set", "data.val.by=end").want(t, exitOK, "a tokenizer that is not known")
 	command("data", "export", "tiny.yaml").want(t, exitUsage, "--out is missing")
 	command("data", "export", "tiny.yaml", "--out", "x", "--format", "csv").want(t, exitUsage, "wants nanogpt or llm.c")
+}
+
+// TestVerified wants to be told what data.verify has shown, whether it was shown now or before.
+func TestVerified(t *testing.T) {
+	inTiny(t)
+	proved := fmt.Sprintf("round trip proved over %d bytes of text", len(read(t, "text.txt")))
+	verify := func(args ...string) result { return command(append(args, "--set", "data.verify=true")...) }
+	for range 2 {
+		verify("train", "tiny.yaml", "--max-step", "1").want(t, exitOK, "verify  "+proved)
+	}
+	verify("data", "export", "tiny.yaml", "--out", "n").want(t, exitOK, proved)
+	verify("data", "report", "tiny.yaml").want(t, exitOK, proved)
+	verify("train", "tiny.yaml", "--out", "ids", "--max-step", "1", "--set", "data.train="+filepath.Join("n", "train.bin")).want(t, exitOK, "round trip not proved: token files of other programs have no text")
+	for _, args := range [][]string{{"train", "tiny.yaml", "--out", "plain", "--max-step", "1"}, {"data", "export", "tiny.yaml", "--out", "m"}} {
+		if r := command(args...).want(t, exitOK); strings.Contains(r.out+r.errOut, "round trip") {
+			t.Errorf("%v says what was not asked for: %s", args, r.out)
+		}
+	}
 }
 
 // TestNothingToPredict refuses documents of one token that attention does not leave, before the first step.

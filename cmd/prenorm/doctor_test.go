@@ -180,8 +180,16 @@ func TestVersion(t *testing.T) {
 	if got := versionOf(info); got != " "+info.Main.Version {
 		t.Errorf("the commit is shown twice: %q", got)
 	}
-	if got := versionOf(&debug.BuildInfo{}); got != "" {
-		t.Errorf("version of nothing %q", got)
+	for _, v := range []string{"", "(devel)"} {
+		info := &debug.BuildInfo{}
+		info.Main.Version = v
+		if got := versionOf(info); got != " (devel), commit not recorded" {
+			t.Errorf("version of nothing %q", got)
+		}
+		info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "false"}}
+		if got := versionOf(info); got != " (devel) commit 0123456789ab" {
+			t.Errorf("version of a commit %q", got)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func (f *trainFlags) rehearse(ctx context.Context, cmd *cobra.Command, be kernel
 		return err
 	}
 	room := newRoom(be, loaded.Run, source.dir, f.anyway)
-	r, err := train.Rehearse(ctx, be, f.job(cmd, loaded, source, room))
+	r, err := train.Rehearse(ctx, be, f.job(ctx, cmd, loaded, source, room))
 	if ctx.Err() != nil {
 		note(cmd.OutOrStdout(), "stopped: nothing is kept but text that was prepared, in %s", room.cache())
 		return errInterrupted

@@ -23,7 +23,7 @@ func withMachine(t *testing.T, memory uint64, disk int64) {
 	t.Cleanup(func() { availableMemory, freeSpace = m, d })
 }
 
-// TestDryRun rehearses a new run, which leaves only its prepared text, one that was stopped, which stays byte for byte what it was, and one
+// TestDryRun rehearses a new run, which leaves only its prepared text and the lock's file, one that was stopped, which stays byte for byte what it was, and one
 // that is done.
 func TestDryRun(t *testing.T) {
 	inTiny(t)
@@ -32,9 +32,12 @@ func TestDryRun(t *testing.T) {
 		"a parameter", "for at most 4 checkpoints at one time beside 0 there", "1.00 TiB are free", "nothing of it is kept but the prepared text, in " + filepath.Join("runs", "tiny", "data")}
 	command("train", "tiny.yaml", "--dry-run").want(t, exitOK, said...)
 	for name := range filesOf(t, "runs") {
-		if rest, ok := strings.CutPrefix(name, filepath.Join("runs", "tiny")); ok && rest != "" && !strings.HasPrefix(rest[1:], "data") {
+		if rest, ok := strings.CutPrefix(name, filepath.Join("runs", "tiny")); ok && rest != "" && !strings.HasPrefix(rest[1:], "data") && rest[1:] != "run.lock" {
 			t.Errorf("%s is left", name)
 		}
+	}
+	if !exists(filepath.Join("runs", "tiny", "run.lock")) {
+		t.Error("the lock's file was removed, which another process may hold by now")
 	}
 	command("train", "tiny.yaml", "--max-step", "9").want(t, exitOK, "step limit of 9 reached")
 	before := kept(t)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prenorm/data"
 	"prenorm/data/baseline"
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
@@ -20,9 +19,8 @@ import (
 type evalFlags struct {
 	runFlags
 	windows int
-	invalid string
-	field   string
 	asJSON  bool
+	textFlags
 	weightsFlags
 }
 
@@ -48,12 +46,10 @@ Perplexities of models with different tokenizers cannot be compared; bits a byte
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
 	}
 	cmd.Flags().IntVar(&f.windows, "windows", 0, "read only so many windows, evenly spread over the text, 0 = all (without a text: as in training)")
-	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "", "what happens to text that is not UTF-8: `fail|replace|drop` (by U+FFFD; default as the run did)")
-	cmd.Flags().StringVar(&f.field, "field", "", "the `key` or column of a row's text in .jsonl, .csv and .parquet (default as the run did)")
+	f.addText(cmd, "", "; default as the run did")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	f.weightsFlag(cmd)
 	f.deviceFlags(cmd)
-	must(cmd.RegisterFlagCompletionFunc("invalid-utf8", cobra.FixedCompletions(data.InvalidKinds, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
@@ -105,9 +101,10 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	if f.windows < 0 {
 		return wrongUsage(cmd, "--windows %d: wants 0 or more", f.windows)
 	}
-	if changed := cmd.Flags().Changed("invalid-utf8"); changed && !slices.Contains(data.InvalidKinds, f.invalid) {
-		return wrongUsage(cmd, "--invalid-utf8 %q: wants drop, fail or replace", f.invalid)
-	} else if changed && len(texts) == 0 {
+	if err := f.checkText(cmd); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("invalid-utf8") && len(texts) == 0 {
 		return wrongUsage(cmd, "--invalid-utf8 is for texts that are named; the run's own validation text was read in training")
 	}
 	if f.field != "" && len(texts) == 0 {
@@ -127,12 +124,7 @@ func (f *evalFlags) run(cmd *cobra.Command, path string, texts []string) (err er
 	windows := f.windows
 	var list []evalText
 	if len(texts) > 0 {
-		if f.invalid != "" {
-			t.run.Data.Invalid = f.invalid
-		}
-		if f.field != "" {
-			t.run.Data.Field = f.field
-		}
+		f.read(&t.run.Data)
 		list, err = t.encode(cmd, texts, windows)
 	} else {
 		if !cmd.Flags().Changed("windows") {

@@ -26,7 +26,7 @@ func (s *stepFlag) Type() string   { return "step" }
 
 func (s *stepFlag) Set(text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
+	if err != nil || n < 0 {
 		return errors.New("wants the step of a checkpoint, a number such as 300 (another run starts from one that was set aside with --set init_from=FOLDER)")
 	}
 	*s = stepFlag(n)
@@ -55,6 +55,9 @@ func (f *trainFlags) base(dir string) (string, error) {
 			return e.Dir, nil
 		}
 	}
+	if len(entries) == 0 {
+		return "", usageError{fmt.Errorf("--from-step %d: %s has no checkpoint at all: leave --from-step out to start at step 0", f.fromStep, dir)}
+	}
 	if damaged != nil {
 		return "", fmt.Errorf("--from-step %d: the checkpoint is not whole: %w", f.fromStep, damaged)
 	}
@@ -76,7 +79,11 @@ func (c *claim) goBack(cmd *cobra.Command, step int64) error {
 	if c.aside, err = checkpoint.SetAside(checkpoint.OS, root, step); err != nil {
 		return fmt.Errorf("--from-step: %w", err)
 	}
-	note(cmd.OutOrStdout(), "going back to step %d; nothing is deleted: %s with the measurements, and", step, copied)
+	measured := ""
+	if copied != "" {
+		measured = " " + copied + " with the measurements, and"
+	}
+	note(cmd.OutOrStdout(), "going back to step %d; nothing is deleted:%s", step, measured)
 	for _, moved := range c.aside {
 		note(cmd.OutOrStdout(), "  %s", moved)
 	}
@@ -104,10 +111,13 @@ func (c *claim) startOver(cmd *cobra.Command) error {
 }
 
 // keepMetrics copies a run's measurements to a new file beside them, as a run that goes on from an older step drops what comes after it. One of
-// the same bytes that is there already is taken for it. It returns the file's path.
+// the same bytes that is there already is taken for it. It returns the file's path, "" where nothing was measured.
 func keepMetrics(dir string) (string, error) {
 	data, err := regular.ReadFile(filepath.Join(dir, train.MetricsFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
 		return "", err
 	}
 	for n := 1; ; n++ {

@@ -33,6 +33,17 @@ func TestFromStep(t *testing.T) {
 	command("train", "run", "--from-step", "16", "--set", "train.optimizer.lr=0.001").want(t, exitOK, "step-00000020.aside-2", "changed: train.optimizer.lr", "done: step 20")
 }
 
+// TestFromUnmeasured goes back in a run whose measurements are gone: none are kept, and none are spoken of.
+func TestFromUnmeasured(t *testing.T) {
+	inTiny(t)
+	uninterrupted(t)
+	must(os.Remove(filepath.Join("whole", "metrics.jsonl")))
+	r := command("train", "whole", "--from-step", "16", "--max-step", "17").want(t, exitOK, "going back to step 16; nothing is deleted:\n  "+filepath.Join("whole", "checkpoints", "step-00000020.aside-1"))
+	if len(filesLike("whole", "metrics.aside-*")) > 0 || strings.Contains(r.out, "measurements") {
+		t.Errorf("measurements are kept that there were not\n%s", r.out)
+	}
+}
+
 // TestFromSpoiled goes on from before the newest checkpoint, whose bytes are not whole any more.
 func TestFromSpoiled(t *testing.T) {
 	inTiny(t)
@@ -55,10 +66,16 @@ func TestFromStepRefuses(t *testing.T) {
 	command("train", "whole", "--from-step", "7").want(t, exitUsage, "--from-step 7: whole has no checkpoint of that step (steps: 16, 20)")
 	command("train", "whole", "--from-step", "16", "--fresh").want(t, exitUsage, "exclude each other")
 	command("train", "whole", "--from-step", "16", "--dry-run").want(t, exitUsage, "--dry-run and --from-step exclude each other")
+	for _, flag := range []string{"--max-step=18", "--max-seconds=1"} {
+		command("train", "whole", "--dry-run", flag).want(t, exitUsage, "exclude each other")
+	}
 	if r := command("train", "whole", "--from-step", "16.aside-1").want(t, exitUsage, "from-step", "wants the step of a checkpoint, a number such as 300"); strings.Contains(r.errOut, "strconv") {
 		t.Error(r.errOut)
 	}
-	command("train", "whole", "--from-step", "-2").want(t, exitUsage, "wants the step of a checkpoint")
+	for _, step := range []string{"-1", "-2"} {
+		command("train", "whole", "--from-step", step).want(t, exitUsage, "wants the step of a checkpoint")
+	}
+	command("train", "tiny.yaml", "--out", "none", "--from-step", "8").want(t, exitUsage, "--from-step 8: none has no checkpoint at all")
 	r := command("train", "tiny.yaml", "--out", "whole", "--from-step", "16", "--set", "data.train=gone.txt")
 	if r.code == exitOK || !exists(filepath.Join("whole", "checkpoints", "step-00000020")) || exists(filepath.Join("whole", "checkpoints", "step-00000020.aside-1")) {
 		t.Errorf("a start that failed did not put the checkpoints back: %+v", r)

@@ -21,7 +21,7 @@ const module = "prenorm"
 var packages = map[string]string{
 	"cmd/prenorm": "configs/... data/... kernels/... model/... train/...",
 
-	"configs":                     "configs/problem data data/regular kernels model model/block train",
+	"configs":                     "configs/problem data kernels model model/block train",
 	"configs/problem":             "",
 	"configs/problem/problemtest": "",
 

@@ -65,8 +65,10 @@ Of a bundle, the file of a step that training held back, it shows what was recor
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, dir string) error {
-	if err := exclusive(cmd, "plot", "loss"); err != nil {
-		return err
+	for _, other := range []string{"plot", "step", "matrices"} {
+		if err := exclusive(cmd, "loss", other); err != nil {
+			return err
+		}
 	}
 	if isFile(dir) {
 		return inspectBundle(cmd, dir)

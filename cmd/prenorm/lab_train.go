@@ -96,9 +96,9 @@ func (f *labTrainFlags) train(cmd *cobra.Command, path string, report func(lab.G
 	if err != nil {
 		return err
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsRuns, os.Exit)
 	defer release()
-	text, err := lab.OpenText(loaded.Run.Data, firstOf(loaded.Run.Data.Cache, filepath.Join(f.out, "data")))
+	text, err := lab.OpenText(loaded.Run.Data, firstOf(loaded.Run.Data.Cache, filepath.Join(f.out, "data")), stopOf(ctx))
 	if err != nil {
 		return err
 	}

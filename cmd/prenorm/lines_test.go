@@ -2,12 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"prenorm/data/baseline"
+	"prenorm/data/shard"
 	"prenorm/train"
 )
 
@@ -39,19 +39,26 @@ func TestLines(t *testing.T) {
 	}
 	command("inspect", run, "--loss", "loss.png").want(t, exitOK)
 	command("inspect", run, "--loss", "loss.pdf").want(t, exitUsage, "ends in .png or .svg")
-	command("inspect", run, "--loss", "loss.png", "--plot", "a.png").want(t, exitUsage, "exclude")
+	for _, other := range []string{"--plot=a.png", "--step=20", "--matrices"} {
+		command("inspect", run, "--loss", "loss.png", other).want(t, exitUsage, "exclude each other")
+	}
 	command("inspect", "nowhere", "--loss", "loss.png").want(t, exitFailure, "holds no metrics.jsonl")
 
 	// A text that is not the run's own has no lines.
 	if r := command("eval", run, "text.txt").want(t, exitOK); strings.Contains(r.out, "unigram") {
 		t.Error(r.out)
 	}
-	// Kept lines are read: others in their place are told.
-	other := strings.Replace(read(t, kept[0]), `"uniform":5.545`, `"uniform":7.545`, 1)
-	if err := os.WriteFile(kept[0], []byte(other), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	command("train", run, "--set", "train.steps=21").want(t, exitOK, "lines   ln V 5.545") // damaged: measured again
+	// Kept lines are read: others in their place, under a checksum that is right, are told. Damaged ones are measured again.
+	var l baseline.Lines
+	must(shard.Unseal([]byte(read(t, kept[0])), &l))
+	l.Uniform += 2
+	other, err := json.Marshal(l)
+	must(err)
+	write(t, kept[0], string(shard.Seal(other)))
+	command("eval", run).want(t, exitOK, "ln V 7.545")
+	command("train", run, "--set", "train.steps=21").want(t, exitOK, "lines   ln V 7.545")
+	write(t, kept[0], strings.Replace(read(t, kept[0]), "7.5", "8.5", 1))
+	command("train", run, "--set", "train.steps=22").want(t, exitOK, "lines   ln V 5.545")
 	if n := strings.Count(read(t, filepath.Join(run, train.MetricsFile)), `{"kind":"lines"`); n != 1 {
 		t.Errorf("%d records of the lines", n)
 	}

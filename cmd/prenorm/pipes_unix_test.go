@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -18,8 +19,8 @@ func TestPipes(t *testing.T) {
 	if len(tokens) != 1 {
 		t.Fatal(tokens)
 	}
-	write(t, "pipe.yaml", "x")
 	write(t, "pipe.tok", "x")
+	write(t, "old.json", "x")
 	for _, c := range []struct {
 		path string
 		args []string
@@ -29,7 +30,7 @@ func TestPipes(t *testing.T) {
 		{"run/run.pid", []string{"train", "run"}},
 		{"run/config.yaml", []string{"train", "run"}},
 		{tokens[0], nil},
-		{"pipe.yaml", []string{"train", "pipe.yaml"}},
+		{"old.json", []string{"bench", "train", "--compare", "old.json"}},
 		{"pipe.tok", []string{"tokenizer", "inspect", "--tokenizer", "pipe.tok"}},
 	} {
 		kept, err := os.ReadFile(c.path)
@@ -38,7 +39,7 @@ func TestPipes(t *testing.T) {
 		}
 		os.Remove(c.path)
 		if err := syscall.Mkfifo(c.path, 0o600); err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		ended := make(chan result, 1)
 		args := c.args
@@ -63,5 +64,29 @@ func TestPipes(t *testing.T) {
 		if kept != nil {
 			write(t, c.path, string(kept))
 		}
+	}
+}
+
+// TestPipedRunFile trains by a run file that comes through a pipe, as from a shell's train <(program).
+func TestPipedRunFile(t *testing.T) {
+	inTiny(t)
+	must(syscall.Mkfifo("pipe", 0o600))
+	sent := make(chan error, 1)
+	go func() {
+		w, err := os.OpenFile("pipe", os.O_WRONLY, 0)
+		if err == nil {
+			_, err = w.WriteString(tiny)
+			err = errors.Join(err, w.Close())
+		}
+		sent <- err
+	}()
+	ended := make(chan result, 1)
+	go func() { ended <- command("train", "pipe", "--max-step", "1") }()
+	select {
+	case r := <-ended:
+		r.want(t, exitOK, "step 1")
+		must(<-sent)
+	case <-time.After(20 * time.Second):
+		t.Fatal("waits for the pipe")
 	}
 }

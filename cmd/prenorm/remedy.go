@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// remedies are what texts of packages data/corpus and data/token advise for a run file, and the advice where a trained model reads a text,
-// which has no run file and whose tokenizer is what it is. A test holds the left sides to what the packages say.
+// remedies are what texts of packages data/corpus and data/token advise for a run file, and the advice where the command line names a text: for a
+// trained model, which has no run file and whose tokenizer is what it is, and for tokenizers. A test holds the left sides to what the packages say.
 var remedies = strings.NewReplacer(
 	"set data.invalid_utf8 to replace (--set data.invalid_utf8=replace)", "add --invalid-utf8 replace",
 	"--set data.field=NAME", "--field NAME",
@@ -22,7 +22,7 @@ type advised struct {
 	remedies *strings.Replacer
 }
 
-// ofTrained puts the remedies of commands that use a trained model into an error's text.
+// ofTrained puts the remedies of commands without a run file into an error's text.
 func ofTrained(err error) error { return advised{err, remedies} }
 
 // ofCheck puts the flags of prenorm check into an error's text.

@@ -45,7 +45,7 @@ before.txt that of the steps before.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.addDevice(cmd, "", "auto, cpu or cuda (default the one that the step was recorded on)")
-	cmd.Flags().BoolVar(&f.text, "text", false, "write the batches of the steps before and of the step as text, and run nothing")
+	cmd.Flags().BoolVar(&f.text, "text", false, "write the batches of the steps before and of the step as text, what cannot be printed escaped, and run nothing")
 	return cmd
 }
 
@@ -79,7 +79,7 @@ func (f *replayFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	defer be.Close()
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsNone, os.Exit)
 	defer release()
 	out := cmd.OutOrStdout()
 	printReport(out, b)
@@ -123,13 +123,30 @@ func shown(text string) string {
 	return text
 }
 
+// escaped is a long text of a bundle as a terminal may show it: what cannot be printed, line breaks and tabs apart, is written as Go writes it.
+func escaped(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r == '\n' || r == '\t' || strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
 // writeTexts writes the batches as text, those of the steps before first.
 func writeTexts(w io.Writer, b *train.Bundle) error {
 	text := b.Text
 	if b.BeforeText != "" {
 		text = fmt.Sprintf("%sstep %d  held back: %s\n\n%s", b.BeforeText, b.Report.Step, shown(b.Report.Cause), b.Text)
 	}
-	_, err := io.WriteString(w, text)
+	_, err := io.WriteString(w, escaped(text))
 	return err
 }
 

@@ -78,6 +78,13 @@ func TestReplayForged(t *testing.T) {
 	if r := command("replay", forged).want(t, exitOK, `cause     "\x1b[2J\n`, `of "\u009b31m"`, "same, bit for bit"); strings.ContainsAny(r.out, "\x1b\u009b") {
 		t.Errorf("%q", r.out)
 	}
+	forged = resealed(t, string(data), map[string]func(string) string{"batches.txt": func(s string) string {
+		return "\x1b]0;mine\x07\u009b2Jé\ufffd\tword\r\x80\n" + s
+	}})
+	r := command("replay", forged, "--text").want(t, exitOK, `\x1b]0;mine\a\u009b2J`+"é\ufffd\tword"+`\r\x80`+"\n")
+	if strings.ContainsAny(r.out, "\x1b\a\r\u009b") {
+		t.Errorf("%q", r.out)
+	}
 	forged = resealed(t, string(data), map[string]func(string) string{"config.yaml": func(s string) string {
 		return strings.Replace(s, "ffn: 32", "ffn: 65536", 1)
 	}})

@@ -71,7 +71,7 @@ func TestResumeSignals(t *testing.T) {
 	uninterrupted(t)
 	if runtime.GOOS != "windows" { // which has no signal that a process could send itself
 		process(t, "interrupt 7", "train", "tiny.yaml", "--out", "parts").want(t, exitInterrupted,
-			"stopping after this micro-batch; saves first; again to quit at once", "stopped: interrupted at step 6 of 20")
+			savesFirst+"; again to quit at once", "stopped: interrupted at step 6 of 20")
 	}
 	// The checkpoint of step 12 is written by step 15 for certain where training waits for it.
 	if r := process(t, "kill 15", "train", "tiny.yaml", "--out", "parts", "--set", "checkpoint.background=never"); r.code == exitOK || strings.Contains(r.out, "stopped") {
@@ -99,7 +99,7 @@ func TestSecondInterrupt(t *testing.T) {
 	}
 	quit := make(chan int, 1)
 	var notes strings.Builder
-	ctx, release := interruptible(context.Background(), &notes, func(code int) { quit <- code })
+	ctx, release := interruptible(context.Background(), &notes, keepsRuns, func(code int) { quit <- code })
 	signalSelf("interrupt")
 	<-ctx.Done()
 	signalSelf("interrupt")
@@ -112,7 +112,7 @@ func TestSecondInterrupt(t *testing.T) {
 		t.Error("does not quit")
 	}
 	release()
-	if !strings.Contains(notes.String(), "again to quit at once") {
+	if !strings.Contains(notes.String(), keepsRuns+"; again to quit at once") {
 		t.Errorf("says %q", &notes)
 	}
 }
@@ -120,7 +120,7 @@ func TestSecondInterrupt(t *testing.T) {
 // TestInterruptible wants nothing to be said when nobody interrupts.
 func TestInterruptible(t *testing.T) {
 	var notes strings.Builder
-	ctx, release := interruptible(context.Background(), &notes, func(int) { t.Error("quits") })
+	ctx, release := interruptible(context.Background(), &notes, keepsRuns, func(int) { t.Error("quits") })
 	release()
 	if ctx.Err() == nil || notes.Len() > 0 {
 		t.Errorf("context %v, notes %q", ctx.Err(), &notes)
@@ -158,7 +158,7 @@ func TestTerminalGone(t *testing.T) {
 	watched := make(chan os.Signal, 8)
 	signal.Notify(watched, syscall.SIGHUP)
 	defer signal.Stop(watched)
-	ctx, release := interruptible(context.Background(), io.Discard, func(int) { t.Error("quits") })
+	ctx, release := interruptible(context.Background(), io.Discard, savesFirst, func(int) { t.Error("quits") })
 	for range 3 {
 		must(self.Signal(syscall.SIGHUP))
 		select {

@@ -37,7 +37,11 @@ func TestVerifyAll(t *testing.T) {
 	command("verify", "whole").want(t, exitOK, aside+": whole, step 20", "; set aside", "newest")
 	must(os.MkdirAll("none/checkpoints", 0o777))
 	must(os.Mkdir("empty", 0o777))
-	command("verify", "gone", "none", "empty", "whole").want(t, exitFailure, "gone is no folder", "none holds no checkpoint", "empty holds no checkpoint", aside+": whole")
+	write(t, "file", "x")
+	r := command("verify", "gone", "file", "none", "empty", "whole").want(t, exitFailure, "gone: there is no such folder", "file: is no folder", "none: holds no checkpoint", "empty: holds no checkpoint", aside+": whole")
+	if strings.Contains(r.out, "NOT WHOLE") {
+		t.Errorf("what is not there is called damaged\n%s", r.out)
+	}
 	write(t, filepath.Join(aside, "model.safetensors"), "x")
 	command("verify", "whole").want(t, exitFailure, aside+": NOT WHOLE")
 }

@@ -73,10 +73,7 @@ func (s sight) restore() error {
 		return nil
 	}
 	remove := len(s.made) > 0 && nothingIn(s.dir)
-	if err := lock.Unlock(); err != nil || !remove {
-		if len(s.made) > 0 && err == nil { // the text that was prepared stays
-			os.Remove(filepath.Join(s.dir, "run.lock"))
-		}
+	if err := lock.Unlock(); err != nil || !remove { // text that was prepared stays, and the lock's file as ever
 		return err
 	}
 	if err := os.RemoveAll(s.dir); err != nil {

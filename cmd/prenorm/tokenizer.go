@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data/shard"
 	"prenorm/data/token"
 )
 
@@ -80,8 +81,9 @@ func oneInput(cmd *cobra.Command, name string, f func(name string, r io.Reader) 
 }
 
 type tokenizerTrainFlags struct {
-	out, invalid, format string
-	force                bool
+	out, format string
+	force       bool
+	textFlags
 	token.Training
 }
 
@@ -107,13 +109,13 @@ have it, or as in GPT-2's vocabulary, which gives the merges that Hugging Face's
 	cmd.Flags().StringVar(&f.Bytes, "bytes", token.BytesByValue, "the order of the bytes' ids: `"+strings.Join(token.ByteOrders(), "|")+"`")
 	cmd.Flags().StringArrayVar(&f.Specials, "special", nil, "a special token besides the separator <|endoftext|>: its `text` (repeatable)")
 	cmd.Flags().StringVar(&f.format, "format", "prenorm", "the file's format: `prenorm|huggingface`")
-	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "fail", "what happens to text that is not UTF-8: `fail|replace` (by U+FFFD)")
+	f.addText(cmd, "fail", "")
 	must(cmd.RegisterFlagCompletionFunc("pattern", cobra.FixedCompletions(token.Patterns(), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("bytes", cobra.FixedCompletions(token.ByteOrders(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
-func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) error {
+func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) (err error) {
 	write, known := map[string]func(token.Tokenizer) ([]byte, error){"prenorm": token.Tokenizer.Marshal, "huggingface": token.MarshalHF}[f.format]
 	if !known {
 		return wrongUsage(cmd, "--format %q is not known (allowed: prenorm, huggingface)", f.format)
@@ -121,13 +123,14 @@ func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) error {
 	if err := mayWrite(cmd, f.out, f.force, texts...); err != nil {
 		return err
 	}
-	c, err := openTexts(cmd, texts, f.invalid)
+	c, err := f.openTexts(cmd, texts)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, c.Close()) }()
 	t, err := token.Train(f.Training, c.texts(), nil)
 	if err != nil {
-		return usageError{err}
+		return usageError{ofTrained(err)}
 	}
 	if t.Vocab() < f.Vocab {
 		note(cmd.ErrOrStderr(), "the text yields %d of the %d token ids asked for (--vocab)", t.Vocab(), f.Vocab)
@@ -141,7 +144,7 @@ func writeTokenizer(cmd *cobra.Command, path string, t token.Tokenizer, write fu
 	if err != nil {
 		return usageError{err}
 	}
-	if err := os.WriteFile(path, file, 0o666); err != nil {
+	if err := shard.WriteFile(path, file); err != nil {
 		return fmt.Errorf("writing the tokenizer: %w", err)
 	}
 	note(cmd.OutOrStdout(), "%s: %d ids, kind %s", path, t.Vocab(), t.Kind())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,15 +18,19 @@ import (
 // texts are the documents that a command line names.
 type texts struct{ *corpus.Corpus }
 
-func openTexts(cmd *cobra.Command, patterns []string, invalid string) (texts, error) {
+// openTexts opens what the patterns of a command line name, which the caller closes.
+func (f *textFlags) openTexts(cmd *cobra.Command, patterns []string) (texts, error) {
+	if err := f.checkText(cmd); err != nil {
+		return texts{}, err
+	}
 	if slices.Contains(patterns, "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	}
 	cfg := data.Default()
-	cfg.Invalid = invalid
-	c, err := corpus.Texts(patterns, cfg, cmd.InOrStdin(), "")
+	f.read(&cfg)
+	c, err := dataset.OpenTexts(patterns, cfg, cmd.InOrStdin())
 	if err != nil {
-		return texts{}, usageError{err}
+		return texts{}, usageError{ofTrained(err)}
 	}
 	return texts{c}, nil
 }
@@ -35,8 +40,8 @@ func (t texts) texts() token.Texts { return dataset.Texts(t.Documents(corpus.Tra
 
 type tokenizerCompareFlags struct {
 	tokenizers []string
-	invalid    string
 	asJSON     bool
+	textFlags
 }
 
 func newTokenizerCompare() *cobra.Command {
@@ -51,7 +56,7 @@ becomes, that per byte and its inverse, how fast one thread encodes, and whether
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	cmd.Flags().StringArrayVar(&f.tokenizers, "tokenizer", nil, "a `kind|file`, see prenorm tokenizer --help (repeatable)")
-	cmd.Flags().StringVar(&f.invalid, "invalid-utf8", "fail", "what happens to text that is not UTF-8: `fail|replace` (by U+FFFD)")
+	f.addText(cmd, "fail", "")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	return cmd
 }
@@ -68,7 +73,7 @@ type tokenizerFigures struct {
 	Error         string  `json:"error,omitempty"` // the tokenizer cannot express the text; the figures above are of what came before
 }
 
-func (f *tokenizerCompareFlags) run(cmd *cobra.Command, patterns []string) error {
+func (f *tokenizerCompareFlags) run(cmd *cobra.Command, patterns []string) (err error) {
 	if len(f.tokenizers) == 0 {
 		return wrongUsage(cmd, "--tokenizer is missing: name kinds or files")
 	}
@@ -79,10 +84,11 @@ func (f *tokenizerCompareFlags) run(cmd *cobra.Command, patterns []string) error
 			return err
 		}
 	}
-	c, err := openTexts(cmd, patterns, f.invalid)
+	c, err := f.openTexts(cmd, patterns)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, c.Close()) }()
 	figures := make([]tokenizerFigures, len(tokenizers))
 	for i, t := range tokenizers {
 		figures[i] = tokenizerFigures{Tokenizer: f.tokenizers[i], Vocab: t.Vocab(), RoundTrip: true}
@@ -91,7 +97,7 @@ func (f *tokenizerCompareFlags) run(cmd *cobra.Command, patterns []string) error
 	var back []byte
 	for text, err := range c.texts() {
 		if err != nil {
-			return usageError{err}
+			return usageError{ofTrained(err)}
 		}
 		for len(text) > 0 {
 			n := token.Cut(text, 1<<20)

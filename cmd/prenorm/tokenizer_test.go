@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 )
@@ -80,5 +81,65 @@ func TestTokenizerMistakes(t *testing.T) {
 		{"no such file", "encode none.txt --tokenizer byte"},
 	} {
 		command(append([]string{"tokenizer"}, strings.Fields(c.args)...)...).want(t, 2, c.want)
+	}
+}
+
+// TestTokenizerTexts wants tokenizers' commands to read what eval reads, and to advise by flags that they have.
+func TestTokenizerTexts(t *testing.T) {
+	inTiny(t)
+	write(t, "latin.txt", strings.Repeat("caf\xe9 caf\xe9\n", 9))
+	write(t, "rows.jsonl", strings.Repeat("{\"body\": \"of words, of words\"}\n", 9))
+	write(t, "ids.bin", "abcd")
+	train := []string{"tokenizer", "train", "--vocab", "260", "--force", "--out", "new.tok"}
+	for _, args := range [][]string{train, {"tokenizer", "compare", "--tokenizer", "byte"}} {
+		of := func(more ...string) result { return command(append(args[:len(args):len(args)], more...)...) }
+		for _, c := range [][]string{{"latin.txt", "add --invalid-utf8 replace"}, {"rows.jsonl", "--field NAME"}, {"ids.bin", "ids.bin holds token ids (.bin)"}} {
+			if r := of(c[0]).want(t, exitUsage, c[1]); strings.Contains(r.errOut, "--set") {
+				t.Errorf("%v advises a flag that is not there: %s", args, r.errOut)
+			}
+		}
+		of("rows.jsonl", "--field", "body").want(t, exitOK)
+		of("latin.txt", "--invalid-utf8", "drop").want(t, exitOK)
+		of("latin.txt", "--invalid-utf8", "no").want(t, exitUsage, `--invalid-utf8 "no": wants drop, fail or replace`)
+	}
+	command("__complete", "tokenizer", "compare", "--invalid-utf8", "").want(t, exitOK, "drop\nfail\nreplace")
+	command("train", "tiny.yaml", "--out", "run", "--max-step", "1").want(t, exitOK)
+	command("eval", "run", "ids.bin").want(t, exitUsage, "ids.bin holds token ids (.bin), and text is read here", "data.val.files")
+}
+
+// TestTokenizerWhole wants the file of a tokenizer to be replaced at once: another is put in its place.
+func TestTokenizerWhole(t *testing.T) {
+	inTiny(t)
+	write(t, "a.tok", "old")
+	before, err := os.Stat("a.tok")
+	must(err)
+	command("tokenizer", "train", "text.txt", "--vocab", "260", "--force", "--out", "a.tok").want(t, exitOK)
+	after, err := os.Stat("a.tok")
+	must(err)
+	if os.SameFile(before, after) {
+		t.Error("it was written over in place")
+	}
+}
+
+// TestTextsClose wants standard input that is kept on disk to be closed.
+func TestTextsClose(t *testing.T) {
+	open := func() (n int) {
+		for _, link := range filesLike("/proc/self/fd", "*") {
+			if to, err := os.Readlink(link); err == nil && strings.Contains(to, "spool.tmp-") {
+				n++
+			}
+		}
+		return n
+	}
+	if !exists("/proc/self/fd") {
+		t.Skip("open files are not told of on this system")
+	}
+	inTiny(t)
+	text := strings.Repeat("words, words and more words\n", 200_000)
+	for _, args := range []string{"train - --vocab 260 --out a.tok", "compare - --tokenizer byte"} {
+		commandWith(t.Context(), text, append([]string{"tokenizer"}, strings.Fields(args)...)...).want(t, exitOK)
+		if n := open(); n > 0 {
+			t.Errorf("tokenizer %s: %d files stay open", args, n)
+		}
 	}
 }

@@ -47,7 +47,7 @@ A run's folder in place of a run file goes on with that run in it, by its own se
 
 Before anything starts, everything that would make the run fail later is said at once and refused: text, tokenizer or weights that are not
 there, text shorter than a block, ids that the model lacks, and memory or disk that is not there. --dry-run does that too, and takes three
-steps to say what memory, time and disk the run takes; it leaves nothing in the run's folder but the prepared text. A step of four times
+steps to say what memory, time and disk the run takes; it leaves nothing in the run's folder but the prepared text and run.lock. A step of four times
 more or fewer tokens than its learning rate was chosen for is warned of: chosen by the run file for its own sizes, where --set changes
 them and not train.optimizer.lr, or by the preset that has the same model, optimizer and rate.
 
@@ -81,7 +81,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, path string) error {
-	for _, pair := range [][2]string{{"fresh", "resume"}, {"dry-run", "fresh"}, {"dry-run", "from-step"}, {"dry-run", "profile"}} {
+	for _, pair := range [][2]string{{"fresh", "resume"}, {"dry-run", "fresh"}, {"dry-run", "from-step"}, {"dry-run", "profile"}, {"dry-run", "max-step"}, {"dry-run", "max-seconds"}, {"fresh", "from-step"}} {
 		if err := exclusive(cmd, pair[0], pair[1]); err != nil {
 			return err
 		}
@@ -89,16 +89,14 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	if !(f.maxSeconds >= 0 && f.maxSeconds < 1e9) {
 		return wrongUsage(cmd, "--max-seconds %g: wants a number of seconds from 0 to 1e9", f.maxSeconds)
 	}
-	if err := exclusive(cmd, "fresh", "from-step"); err != nil {
-		return err
-	}
-	if f.fromStep < -1 {
-		return wrongUsage(cmd, "--from-step %d: wants the step of a checkpoint", f.fromStep)
-	}
 	if f.maxStep < 0 {
 		return wrongUsage(cmd, "--max-step %d: wants a step from 1 on, or 0", f.maxStep)
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	does := savesFirst
+	if f.dry {
+		does = keepsTokens
+	}
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, os.Exit)
 	defer release()
 	source, err := f.source(cmd, path)
 	if err != nil {
@@ -167,7 +165,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 		}
 	}
 	room := newRoom(be, loaded.Run, source.dir, f.anyway)
-	job := f.job(cmd, loaded, source, room)
+	job := f.job(ctx, cmd, loaded, source, room)
 	job.MaxTime, job.MaxStep = time.Duration(f.maxSeconds*float64(time.Second)), f.maxStep
 	if f.profile != "" {
 		file, err := openTrace(f.profile)
@@ -202,12 +200,12 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 }
 
 // job is the run of train and of a rehearsal.
-func (f *trainFlags) job(cmd *cobra.Command, loaded *configs.Loaded, source runSource, room *room) train.Job {
+func (f *trainFlags) job(ctx context.Context, cmd *cobra.Command, loaded *configs.Loaded, source runSource, room *room) train.Job {
 	job := jobOf(loaded.Run)
 	job.Dir, job.Locked, job.Config, job.Room = source.dir, true, loaded.YAML(), room.lacks
-	job.Stdin, job.Out = cmd.InOrStdin(), cmd.OutOrStdout()
+	job.Stdin, job.Out = inputOf(ctx, cmd.InOrStdin()), cmd.OutOrStdout()
 	if slices.Contains(job.Data.Paths(), "-") {
-		hintTerminal(job.Stdin, cmd.ErrOrStderr())
+		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	}
 	return job
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +42,7 @@ type verifyRecord struct {
 	Files      int    `json:"files,omitempty"`
 	Bytes      int64  `json:"bytes,omitempty"`
 	Problem    string `json:"problem,omitempty"`
+	none       bool   // there is no checkpoint that could be whole
 
 	Aside bool     `json:"set_aside,omitempty"` // it is none of the run any more
 	Kept  []string `json:"kept,omitempty"`      // why it is; none where the next save removes it, or where this was asked of one checkpoint
@@ -51,7 +54,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 	for _, path := range paths {
 		dirs, aside, err := checkpointsOf(path)
 		if err != nil {
-			records, whole = append(records, verifyRecord{Checkpoint: path, Problem: err.Error()}), false
+			records, whole = append(records, verifyRecord{Checkpoint: path, Problem: err.Error(), none: true}), false
 			continue
 		}
 		first := len(records)
@@ -78,8 +81,10 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 
 // checkpointsOf are the checkpoints that a path means, and those of its run that were set aside.
 func checkpointsOf(path string) (dirs, aside []string, err error) {
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return nil, nil, fmt.Errorf("%s is no folder: give that of a run, such as runs/quickstart, or of one checkpoint in it", path)
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, errors.New("there is no such folder: give that of a run, such as runs/quickstart, or of one checkpoint in it")
+	} else if err != nil || !info.IsDir() {
+		return nil, nil, errors.New("is no folder: give that of a run, such as runs/quickstart, or of one checkpoint in it")
 	}
 	root := filepath.Join(path, train.CheckpointFolder)
 	entries, err := checkpoint.List(checkpoint.OS, root)
@@ -96,7 +101,7 @@ func checkpointsOf(path string) (dirs, aside []string, err error) {
 		return dirs, aside, nil
 	}
 	if exists(root) || exists(filepath.Join(path, train.MetricsFile)) || len(filesLike(path, "*")) == 0 {
-		return nil, nil, fmt.Errorf("%s holds no checkpoint", path)
+		return nil, nil, errors.New("holds no checkpoint")
 	}
 	return []string{path}, nil, nil // a checkpoint's own folder, whole or not
 }
@@ -116,6 +121,8 @@ func (f *verifyFlags) print(cmd *cobra.Command, records []verifyRecord) error {
 				kept = "; kept: " + strings.Join(r.Kept, ", ")
 			}
 			fmt.Fprintf(out, "%s: whole, step %d, %s in %d files%s\n", r.Checkpoint, r.Step, metrics.Bytes(r.Bytes), r.Files, kept)
+		} else if r.none {
+			fmt.Fprintf(out, "%s: %s\n", r.Checkpoint, r.Problem)
 		} else {
 			fmt.Fprintf(out, "%s: NOT WHOLE: %s\n", r.Checkpoint, r.Problem)
 		}

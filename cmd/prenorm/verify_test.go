@@ -85,7 +85,7 @@ func TestVerifyResumeHeldBack(t *testing.T) {
 	}
 	write(t, path, strings.Replace(text, `"cause":"`, `"cause":"not `, 1))
 	c := &resumeCheck{verifyResumeFlags: &verifyResumeFlags{steps: 5}}
-	if differ, err := c.differ("both/whole", "both/parts"); err != nil || !strings.Contains(differ, "held back") {
+	if differ, err := c.differ("both/whole", "both/parts", stopOf(t.Context())); err != nil || !strings.Contains(differ, "held back") {
 		t.Errorf("another cause: %q, %v", differ, err)
 	}
 }
@@ -103,7 +103,7 @@ func TestVerifyResume(t *testing.T) {
 		t.Errorf("steps %q", got)
 	}
 	c := &resumeCheck{verifyResumeFlags: &verifyResumeFlags{steps: 5}}
-	if differ, err := c.differ("both/whole", "both/parts"); differ != "" || err != nil {
+	if differ, err := c.differ("both/whole", "both/parts", stopOf(t.Context())); differ != "" || err != nil {
 		t.Errorf("differ: %s, %v", differ, err)
 	}
 	path := "both/parts/metrics.jsonl"
@@ -112,11 +112,11 @@ func TestVerifyResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, path, strings.Replace(string(data), `"loss":`, `"loss":1`, 3))
-	if differ, err := c.differ("both/whole", "both/parts"); err != nil || !strings.Contains(differ, "step 1: loss ") || !strings.Contains(differ, "with it step 1: loss 1") {
+	if differ, err := c.differ("both/whole", "both/parts", stopOf(t.Context())); err != nil || !strings.Contains(differ, "step 1: loss ") || !strings.Contains(differ, "with it step 1: loss 1") {
 		t.Errorf("another loss: %q, %v", differ, err)
 	}
 	command("train", "tiny.yaml", "--out", "both/other", "--max-step", "10", "--set", "train.log.every=1", "--set", "checkpoint.every=5", "--set", "train.optimizer.lr=0.02").want(t, exitOK, "step limit of 10 reached")
-	if differ, err := c.differ("both/whole", "both/other"); err != nil || !strings.Contains(differ, "files [config.yaml]") {
+	if differ, err := c.differ("both/whole", "both/other", stopOf(t.Context())); err != nil || !strings.Contains(differ, "files [config.yaml]") {
 		t.Errorf("another rate: %q, %v", differ, err)
 	}
 	for args, want := range map[string]string{

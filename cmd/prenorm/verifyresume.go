@@ -74,7 +74,11 @@ func (f *verifyResumeFlags) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), os.Exit)
+	does := keepsNone
+	if f.keep != "" {
+		does = keepsParts
+	}
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, os.Exit)
 	defer release()
 	v := &resumeCheck{verifyResumeFlags: f, cmd: cmd, file: file, dir: dir}
 	differ, err := v.compare(ctx)
@@ -85,11 +89,25 @@ func (f *verifyResumeFlags) run(cmd *cobra.Command, file string) error {
 		}
 		return nil
 	}
+	if errors.Is(err, errInterrupted) {
+		return errors.Join(err, v.given())
+	}
 	if err != nil {
 		return fmt.Errorf("%w (what there is of both runs: %s)", err, dir)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "NOT the same: %s\nboth runs: %s (prenorm diff compares them)\n", differ, dir)
 	return errReported
+}
+
+// given says how far an interrupted check came, and removes both runs where they are in a folder that nobody named.
+func (v *resumeCheck) given() error {
+	out := v.cmd.OutOrStdout()
+	fmt.Fprintf(out, "stopped: nothing was compared; %d of %d steps were trained without a kill, %d with one\n", len(losses(v.whole())), 2*v.steps, len(losses(v.parts())))
+	if v.keep != "" {
+		fmt.Fprintf(out, "what there is of both runs: %s\n", v.dir)
+		return nil
+	}
+	return os.RemoveAll(v.dir)
 }
 
 // folder makes the folder of both runs.
@@ -111,9 +129,12 @@ type resumeCheck struct {
 	dir  string
 }
 
+func (v *resumeCheck) whole() string { return filepath.Join(v.dir, "whole") }
+func (v *resumeCheck) parts() string { return filepath.Join(v.dir, "parts") }
+
 // compare trains both runs and says how they differ, "" for not at all.
 func (v *resumeCheck) compare(ctx context.Context) (string, error) {
-	whole, parts := filepath.Join(v.dir, "whole"), filepath.Join(v.dir, "parts")
+	whole, parts := v.whole(), v.parts()
 	say := func(format string, args ...any) { note(v.cmd.ErrOrStderr(), format, args...) }
 	say("training %d steps …", 2*v.steps)
 	if err := v.train(ctx, whole, v.workers, 0); err != nil {
@@ -131,11 +152,13 @@ func (v *resumeCheck) compare(ctx context.Context) (string, error) {
 	if err := v.train(ctx, parts, workers, 0); err != nil {
 		return "", err
 	}
-	return v.differ(whole, parts)
+	return v.differ(whole, parts, stopOf(ctx))
 }
 
-// train runs the program in a process of its own until step 2 K, or kills it once it has written down a step after the given one.
+// train runs the program in a process of its own until step 2 K, or kills it once it has written down a step after the given one. Once ctx ends
+// it kills it at once.
 func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) error {
+	stop := stopOf(ctx)
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -156,13 +179,16 @@ func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) 
 	c := exec.CommandContext(ctx, self, args...) // is killed when ctx ends
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Start(); err != nil {
-		return err
+		return errors.Join(err, stop())
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	for {
 		select {
 		case err := <-ended:
+			if stopped := stop(); stopped != nil {
+				return stopped
+			}
 			if kill > 0 {
 				return fmt.Errorf("train ended by itself before it could be killed after step %d: %v\n%s", kill, err, strings.TrimSpace(out.String()))
 			}
@@ -174,7 +200,7 @@ func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) 
 			if kill > 0 && len(losses(dir)) > kill {
 				cancel()
 				<-ended
-				return nil
+				return stop()
 			}
 		}
 	}
@@ -207,12 +233,12 @@ func losses(dir string) (lines []string) {
 // workersLine is the number of threads in a run file as it is written out.
 var workersLine = regexp.MustCompile(`(?m)^workers: .*\n`)
 
-// differ compares the runs' checkpoints of step 2 K, and their metrics.
-func (v *resumeCheck) differ(whole, parts string) (string, error) {
+// differ compares the runs' checkpoints of step 2 K, and their metrics. Nothing is compared once stop returns an error.
+func (v *resumeCheck) differ(whole, parts string, stop func() error) (string, error) {
 	var states []*checkpoint.Loaded
 	for _, dir := range []string{whole, parts} {
 		c, _, err := train.OpenCheckpoint(dir)
-		if err != nil {
+		if err := errors.Join(err, stop()); err != nil {
 			return "", err
 		}
 		if c.Step != int64(2*v.steps) {

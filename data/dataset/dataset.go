@@ -25,6 +25,14 @@ type Options struct {
 	Stop      func() error                          // asked again and again during slow work, which ends with the error that it returns; may be nil
 }
 
+// tokenizerStage is the stage of Options.Progress in which merges are counted, once all bytes are.
+const tokenizerStage = "training tokenizer"
+
+// WithUnit makes an Options.Progress of a function that is to be told as well whether done and total are bytes, not merges.
+func WithUnit(show func(stage string, done, total int64, bytes bool)) func(stage string, done, total int64) {
+	return func(stage string, done, total int64) { show(stage, done, total, stage != tokenizerStage || total == 0) }
+}
+
 // Dataset is tokens ready to train on.
 type Dataset struct {
 	Tokenizer  token.Tokenizer

@@ -190,7 +190,7 @@ type Text struct {
 // EncodeFiles encodes texts, named by the patterns that data.train takes, with a given tokenizer. Of cfg only how files are read is looked
 // at; stdin is what "-" stands for.
 func EncodeFiles(t token.Tokenizer, patterns []string, cfg data.Config, stdin io.Reader) (text *Text, err error) {
-	c, err := corpus.Texts(patterns, cfg, stdin, "")
+	c, err := OpenTexts(patterns, cfg, stdin)
 	if err != nil {
 		return nil, err
 	}

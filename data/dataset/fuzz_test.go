@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -52,7 +53,7 @@ func TestForgedSources(t *testing.T) {
 	for name, change := range map[string]func(*record){
 		"few":       func(r *record) { r.Few = -7 },
 		"none":      func(r *record) { r.Few = 0 },
-		"many":      func(r *record) { r.Few = 1 << 40 },
+		"many":      func(r *record) { r.Few = math.MaxInt },
 		"train":     func(r *record) { r.Train.Bytes, r.Train.Documents = -1, -1 },
 		"val":       func(r *record) { r.Val.Bytes = -1 },
 		"documents": func(r *record) { r.Train.Fingerprint, r.Val.Fingerprint = r.Val.Fingerprint, r.Train.Fingerprint },

@@ -47,7 +47,7 @@ func (all builders) tokenizer() (token.Tokenizer, error) {
 		}
 	}
 	if asked := settings.KnownVocab(); t.Vocab() < asked {
-		b.opt.Log(fmt.Sprintf("the text yields %d of the %d token ids asked for (data.tokenizer.vocab)", t.Vocab(), asked))
+		b.opt.Log(fmt.Sprintf("the text yields %d of the %d token ids asked for, and the run has those: set data.tokenizer.vocab to %[1]d, or give more text", t.Vocab(), asked))
 	}
 	return t, nil
 }
@@ -87,7 +87,7 @@ func (all builders) newTokenizer(settings token.Config, prefix string) (token.To
 	for _, b := range all {
 		texts = append(texts, Texts(b.documents(corpus.Train), settings.Kind))
 	}
-	report := all[0].progress("training tokenizer")
+	report := all[0].progress(tokenizerStage)
 	t, err := token.New(settings, Join(texts), func(done, total int64) error {
 		report(done, total)
 		return all.stop()

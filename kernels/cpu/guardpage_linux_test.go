@@ -76,3 +76,36 @@ func TestReadsWithinOperands(t *testing.T) {
 		}
 	}
 }
+
+// TestCachedReadsWithinOperands reads queries and caches that end where memory ends, in float32 and in bfloat16, for few new rows and many, with
+// the last of them at the end of the cache.
+func TestCachedReadsWithinOperands(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	ended := func(d kernels.DType, rows, width int) kernels.View {
+		v := kernels.Shaped(d, rows, width)
+		f := atEnd(t, (v.Bytes()+3)/4)
+		v.Host = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))[4*len(f)-v.Bytes():]
+		return v
+	}
+	for _, level := range tiers() {
+		b := newBackend(1, level)
+		defer func() { _ = b.Close() }()
+		for _, cache := range []kernels.DType{kernels.F32, kernels.BF16} {
+			for _, dim := range []int{1, 5, 16, 33, 48, 64, 80} {
+				for _, rows := range [][2]int{{1, 1}, {1, 37}, {3, 100}, {fewQueries, 33}, {fewQueries + 1, 40}, {cachedBlock + 3, 70}} {
+					n, context := rows[0], rows[1]
+					c := kernels.CachedAttention{Heads: 2, KVHeads: 1, HeadDim: dim, T: n, Context: context, Scale: 0.2}
+					func() {
+						defer func() {
+							if fault := recover(); fault != nil {
+								t.Errorf("%s, %+v, cache of %v: %v", level.name, c, cache, fault)
+							}
+						}()
+						must(t, b, c, kernels.Args{Out: []kernels.View{ended(kernels.F32, n, 2*dim)},
+							In: []kernels.View{ended(kernels.F32, n, 2*dim), ended(cache, context, dim), ended(cache, context, dim), kernels.HostView([]int32{int32(context - n)}, 1)}})
+					}()
+				}
+			}
+		}
+	}
+}

@@ -53,24 +53,30 @@ func planHeadOf(a kernels.Args, gradients bool, s *scratch) headPlan {
 	p := headPlan{n: a.In[0].Dim(0), vocab: a.In[1].Dim(0), width: a.In[0].Dim(1), products: map[int]headProducts{}}
 	p.chunk = chunkRows(p.n, p.vocab)
 	p.logits, p.losses = s.f32(p.chunk*pitch(p.vocab)), s.f64(p.chunk)
-	t, ld := s.tier, pitch(p.vocab)
+	var sizes []func()
 	for _, m := range p.sizes() {
-		var c headProducts
-		plans := []func(){func() {
-			c.logits = planProduct(t.operandA(m, p.width, p.width, false), t.operandB(p.vocab, p.width, p.width, false), ld, s)
-		}}
-		if gradients {
-			plans = append(plans, func() {
-				c.dx = planProduct(t.operandA(m, p.vocab, ld, false), t.operandB(p.width, p.vocab, p.width, true), p.width, s)
-			}, func() {
-				c.clean = s.f32(m * p.width)
-				c.dw = planProduct(t.operandA(p.vocab, m, ld, true), t.operandB(p.width, m, p.width, true), p.width, s)
-			})
-		}
-		s.oneOf(plans...)
-		p.products[m] = c
+		sizes = append(sizes, func() { p.products[m] = p.planChunk(m, gradients, s) })
 	}
+	s.oneOf(sizes...)
 	return p
+}
+
+// planChunk plans the products of m rows, one after the other.
+func (p *headPlan) planChunk(m int, gradients bool, s *scratch) (c headProducts) {
+	t, ld := s.tier, pitch(p.vocab)
+	plans := []func(){func() {
+		c.logits = planProduct(t.operandA(m, p.width, p.width, false), t.operandB(p.vocab, p.width, p.width, false), ld, s)
+	}}
+	if gradients {
+		plans = append(plans, func() {
+			c.dx = planProduct(t.operandA(m, p.vocab, ld, false), t.operandB(p.width, p.vocab, p.width, true), p.width, s)
+		}, func() {
+			c.clean = s.f32(m * p.width)
+			c.dw = planProduct(t.operandA(p.vocab, m, ld, true), t.operandB(p.width, m, p.width, true), p.width, s)
+		})
+	}
+	s.oneOf(plans...)
+	return c
 }
 
 // head is a bound head.

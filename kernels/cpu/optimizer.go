@@ -16,7 +16,6 @@ func bindAdamW(b *Backend, c kernels.AdamW, a kernels.Args) kernels.Launch {
 	newP, newM, newV := a.Out[0].F32(), a.Out[1].F32(), a.Out[2].F32()
 	beta1, beta2, eps := float32(c.Beta1), float32(c.Beta2), float32(c.Eps)
 	rest1, rest2 := float32(1-c.Beta1), float32(1-c.Beta2)
-	of := b.across(a)
 	return b.run1(spans(len(p), 3*nsElem, func(lo, hi int) {
 		p, m, v, g := p[lo:hi], m[lo:hi], v[lo:hi], g[lo:hi]
 		newP, newM, newV := newP[lo:hi], newM[lo:hi], newV[lo:hi]
@@ -30,7 +29,7 @@ func bindAdamW(b *Backend, c kernels.AdamW, a kernels.Args) kernels.Launch {
 		step := rate / hyper[1]
 		root := float32(1 / math.Sqrt(float64(hyper[2])))
 		keep := float32(1 - float64(rate)*c.WeightDecay)
-		of.adamw(newP, newM, newV, p, m, v, g, beta1, rest1, beta2, rest2, clip, keep, step, root, eps)
+		b.tier.adamw(newP, newM, newV, p, m, v, g, beta1, rest1, beta2, rest2, clip, keep, step, root, eps)
 	}))
 }
 

@@ -53,11 +53,10 @@ func planSumRows(_ kernels.SumRows, a kernels.Args, s *scratch) (rowSum, error) 
 
 func bindSumRows(b *Backend, _ kernels.SumRows, a kernels.Args, p rowSum) kernels.Launch {
 	x, rows, w := a.In[0].F32(), a.In[0].Dim(0), p.width
-	v := b.across(a)
 	sum := newLoop(p.count, nsElem*float64(p.per*w), func(t int) {
 		part := p.block(t)
 		for r := t * p.per; r < min((t+1)*p.per, rows); r++ {
-			v.addTo(part, x[r*w:][:w])
+			b.tier.addTo(part, x[r*w:][:w])
 		}
 	})
 	finish := p.finish(a.Out[0].F32())

@@ -8,35 +8,50 @@ import (
 	"prenorm/kernels"
 )
 
-// TestPasses wants the bits of a product whose stripes go along K alone also where they join after one block of K, or two.
+// TestPasses wants the bits of a product whose stripes go along K alone also where they join after one block of K, or two, whatever is added to
+// the product.
 func TestPasses(t *testing.T) {
 	const m, n, k = 70, 130, 3*blockK + 5
-	everyBackend(t, func(t *testing.T, b *Backend) {
-		r := rand.New(rand.NewPCG(21, 22))
-		x, w := noise(r, m, k), noise(r, n, k)
-		var want []byte
-		for _, pass := range []int{4, 1, 2} {
-			plan := func(s *scratch) productPlan {
-				return planProduct(b.tier.operandA(m, k, k, false), b.tier.operandB(n, k, k, false), n, s)
+	r := rand.New(rand.NewPCG(21, 22))
+	x, w, before, bias, residual := noise(r, m, k), noise(r, n, k), noise(r, m, n), noise(r, n).F32(), noise(r, m, n).F32()
+	for name, c := range map[string]struct {
+		accumulate bool
+		added      func(y []float32) *epilogue
+	}{
+		"alone":             {false, func([]float32) *epilogue { return nil }},
+		"accumulated":       {true, func([]float32) *epilogue { return nil }},
+		"bias":              {false, func([]float32) *epilogue { return &epilogue{bias: bias, n: n} }},
+		"residual":          {false, func([]float32) *epilogue { return &epilogue{residual: residual, n: n} }},
+		"bias and residual": {false, func([]float32) *epilogue { return &epilogue{bias: bias, residual: residual, n: n} }},
+		"both, accumulated": {true, func([]float32) *epilogue { return &epilogue{bias: bias, residual: residual, n: n} }},
+		"residual in its own": {false, func(y []float32) *epilogue {
+			return &epilogue{bias: bias, residual: y, partial: make([]float32, m*n), n: n}
+		}},
+	} {
+		everyBackend(t, func(t *testing.T, b *Backend) {
+			var want []byte
+			for _, pass := range []int{4, 1, 2} {
+				plan := func(s *scratch) productPlan {
+					return planProduct(b.tier.operandA(m, k, k, false), b.tier.operandB(n, k, k, false), n, s)
+				}
+				size := &scratch{tier: b.tier}
+				plan(size)
+				p := plan(&scratch{tier: b.tier, mem: garbage(size.bytes())})
+				if p.stripes == nil || p.stripes.pass != 4 {
+					t.Fatalf("stripes %+v, want four blocks of K in one pass", p.stripes)
+				}
+				p.stripes.pass = pass
+				y := clone(before)
+				b.pool.runAll(p.loops(b.tier, x.F32(), w.F32(), y.F32(), c.accumulate, c.added(y.F32())))
+				if want == nil {
+					want = y.Host
+				}
+				if !bytes.Equal(y.Host, want) {
+					t.Errorf("%s, %d workers, passes of %d blocks: other bits than in one pass", name, b.workers(), pass)
+				}
 			}
-			size := &scratch{tier: b.tier}
-			plan(size)
-			p := plan(&scratch{tier: b.tier, mem: garbage(size.bytes())})
-			if p.stripes == nil || p.stripes.pass != 4 {
-				t.Fatalf("stripes %+v, want four blocks of K in one pass", p.stripes)
-			}
-			p.stripes.pass = pass
-			y := kernels.HostView(make([]float32, m*n), m, n)
-			all := p.loops(b.tier, x.F32(), w.F32(), y.F32(), false, nil)
-			b.pool.runAll(all)
-			if want == nil {
-				want = y.Host
-			}
-			if !bytes.Equal(y.Host, want) {
-				t.Errorf("%d workers, passes of %d blocks: other bits than in one pass", b.workers(), pass)
-			}
-		}
-	})
+		})
+	}
 }
 
 // TestFarFactor wants passes where the factor that every stripe reads is too large to stay near, and one pass elsewhere.
@@ -45,8 +60,8 @@ func TestFarFactor(t *testing.T) {
 	if p := planStripes(256, 768, 50257, 768, false, false, s); p.pass != passBlocks {
 		t.Errorf("passes of %d blocks for 51 MB that every stripe reads, want %d", p.pass, passBlocks)
 	}
-	if p := planStripes(256, 50257, 768, 50257, false, false, s); p.pass != 2 {
-		t.Errorf("passes of %d blocks for what stays near, want both blocks", p.pass)
+	if p := planStripes(256, 50257, 1536, 50257, false, false, s); p.pass != 4 {
+		t.Errorf("passes of %d blocks for what stays near, want all four", p.pass)
 	}
 }
 
@@ -95,24 +110,34 @@ func indexOf(x []float32, p *float32) int {
 	return -1
 }
 
-// TestHeadHoldsNoCopy wants the head's workspace to hold a chunk of logits and what its tasks pack, and no copy of W.
+// TestHeadHoldsNoCopy wants the head's workspace to hold a chunk of logits and what its tasks pack, and no copy of W, nor anything for a last
+// chunk of fewer rows, which comes after the others.
 func TestHeadHoldsNoCopy(t *testing.T) {
-	const rows, width, vocab = 256, 768, 50257
+	const chunk, width, vocab = 256, 768, 50257
 	f := func(shape ...int) kernels.View { return kernels.Shaped(kernels.F32, shape...) }
-	in := []kernels.View{f(rows, width), f(vocab, width), kernels.Shaped(kernels.I32, rows), f(1), f()}
 	for _, level := range tiers() {
 		b := newBackend(1, level)
-		for _, k := range []struct {
-			call kernels.Call
-			in   []kernels.View
-		}{{kernels.LinearCrossEntropy{}, in[:4]}, {kernels.LinearCrossEntropyGrad{}, in}} {
-			out, aux, err := k.call.Infer(k.in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n, err := b.Workspace(k.call, kernels.Args{Out: out, Aux: aux, In: k.in})
-			if logits, packed := rows*4*pitch(vocab), 24<<20; err != nil || n > logits+packed {
-				t.Errorf("%s, %s: workspace of %d bytes, want at most %d for logits and %d besides (W is %d; %v)", level.name, k.call.Kernel(), n, logits, packed, in[1].Bytes(), err)
+		for _, gradients := range []bool{false, true} {
+			whole := 0
+			for _, rows := range []int{chunk, chunk + 44} {
+				in := []kernels.View{f(rows, width), f(vocab, width), kernels.Shaped(kernels.I32, rows), f(1)}
+				var call kernels.Call = kernels.LinearCrossEntropy{}
+				if gradients {
+					call, in = kernels.LinearCrossEntropyGrad{}, append(in, f())
+				}
+				out, aux, err := call.Infer(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n, err := b.Workspace(call, kernels.Args{Out: out, Aux: aux, In: in})
+				if logits, packed := chunk*4*pitch(vocab), 24<<20; err != nil || n > logits+packed {
+					t.Errorf("%s, %s: workspace of %d bytes for %d rows, want at most %d for logits and %d besides (W is %d; %v)", level.name, call.Kernel(), n, rows, logits, packed, in[1].Bytes(), err)
+				}
+				if rows == chunk {
+					whole = n
+				} else if n > whole {
+					t.Errorf("%s, %s: workspace of %d bytes for %d rows, want no more than the %d of a chunk", level.name, call.Kernel(), n, rows, whole)
+				}
 			}
 		}
 		_ = b.Close()

@@ -14,7 +14,7 @@ var (
 	vectorsFar512 = vectors{
 		curves: map[string]curve{"gelu_tanh": {value: geluFar512, grad: geluGradFar512, gate: geluGateFar512, gateGrad: geluGateGradFar512},
 			"silu": {value: siluFar512, grad: siluGradFar512, gate: siluGateFar512, gateGrad: siluGateGradFar512}},
-		fill: fillFar512, move: moveFar512, add: addFar512, addTo: addToFar512, addRow: addRowFar512, multiply: multiplyFar512, rotate: rotateFar512, adamw: adamwFar512,
+		fill: fillFar512, move: moveFar512, add: addFar512, addTo: addTo512, addRow: addRowFar512, multiply: multiplyFar512, rotate: rotateFar512, adamw: adamw512,
 		sums: sumsFar512, addSums: addSumsFar512, rmsRow: rmsRowFar512, rmsAddRow: rmsAddRowFar512, rmsGradRow: rmsGradRowFar512, rmsGradEnd: rmsGradEndFar512, rmsGradAdd: rmsGradAddFar512,
 		layerRow: layerRowFar512, layerAddRow: layerAddRowFar512, layerGradRow: layerGradRowFar512, layerGradEnd: layerGradEndFar512, layerGradAdd: layerGradAddFar512, dyt: dytFar512, dytGrad: dytGradFar512, dropout: dropoutVector(dropoutFar512),
 		narrow: narrowVector(narrow512), widen: widenVector(widen512), allFinite: allFinite512, maximum: maximum512, expSum: expSum512, slopes: slopes512,
@@ -30,7 +30,7 @@ var (
 	vectorsFar256 = vectors{
 		curves: map[string]curve{"gelu_tanh": {value: geluFar256, grad: geluGradFar256, gate: geluGateFar256, gateGrad: geluGateGradFar256},
 			"silu": {value: siluFar256, grad: siluGradFar256, gate: siluGateFar256, gateGrad: siluGateGradFar256}},
-		fill: fillFar256, move: moveFar256, add: addFar256, addTo: addToFar256, addRow: addRowFar256, multiply: multiplyFar256, rotate: rotateFar256, adamw: adamwFar256,
+		fill: fillFar256, move: moveFar256, add: addFar256, addTo: addTo256, addRow: addRowFar256, multiply: multiplyFar256, rotate: rotateFar256, adamw: adamw256,
 		sums: sumsFar256, addSums: addSumsFar256, rmsRow: rmsRowFar256, rmsAddRow: rmsAddRowFar256, rmsGradRow: rmsGradRowFar256, rmsGradEnd: rmsGradEndFar256, rmsGradAdd: rmsGradAddFar256,
 		layerRow: layerRowFar256, layerAddRow: layerAddRowFar256, layerGradRow: layerGradRowFar256, layerGradEnd: layerGradEndFar256, layerGradAdd: layerGradAddFar256, dyt: dytFar256, dytGrad: dytGradFar256, dropout: dropoutVector(dropoutFar256),
 		narrow: narrowVector(narrow256), widen: widenVector(widen256), allFinite: allFinite256, maximum: maximum256, expSum: expSum256, slopes: slopes256,

@@ -114,11 +114,6 @@ func add512(z []float32, x []float32, y []float32)
 //go:noescape
 func move512(y []float32, x []float32)
 
-// addTo512 is sum += x.
-//
-//go:noescape
-func addTo512(sum []float32, x []float32)
-
 // addRow512 is y = x + row; y may be x.
 //
 //go:noescape
@@ -133,11 +128,6 @@ func multiply512(y []float32, x []float32, factor float32)
 //
 //go:noescape
 func fill512(y []float32, value float32)
-
-// adamw512 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
-//
-//go:noescape
-func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
 
 // rotate512 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
 //
@@ -259,11 +249,6 @@ func addFar512(z []float32, x []float32, y []float32)
 //go:noescape
 func moveFar512(y []float32, x []float32)
 
-// addToFar512 is sum += x.
-//
-//go:noescape
-func addToFar512(sum []float32, x []float32)
-
 // addRowFar512 is y = x + row; y may be x.
 //
 //go:noescape
@@ -279,11 +264,6 @@ func multiplyFar512(y []float32, x []float32, factor float32)
 //go:noescape
 func fillFar512(y []float32, value float32)
 
-// adamwFar512 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
-//
-//go:noescape
-func adamwFar512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-
 // rotateFar512 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
 //
 //go:noescape
@@ -293,6 +273,16 @@ func rotateFar512(cosine []float32, sine []float32, y []float32, x []float32, si
 //
 //go:noescape
 func dropoutFar512(y []float32, x []float32, block uint32, draw *uint32)
+
+// addTo512 is sum += x.
+//
+//go:noescape
+func addTo512(sum []float32, x []float32)
+
+// adamw512 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
+//
+//go:noescape
+func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
 
 // maximum512 is the largest element, -Inf of none. It may pass over NaN.
 //
@@ -434,11 +424,6 @@ func add256(z []float32, x []float32, y []float32)
 //go:noescape
 func move256(y []float32, x []float32)
 
-// addTo256 is sum += x.
-//
-//go:noescape
-func addTo256(sum []float32, x []float32)
-
 // addRow256 is y = x + row; y may be x.
 //
 //go:noescape
@@ -453,11 +438,6 @@ func multiply256(y []float32, x []float32, factor float32)
 //
 //go:noescape
 func fill256(y []float32, value float32)
-
-// adamw256 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
-//
-//go:noescape
-func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
 
 // rotate256 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
 //
@@ -579,11 +559,6 @@ func addFar256(z []float32, x []float32, y []float32)
 //go:noescape
 func moveFar256(y []float32, x []float32)
 
-// addToFar256 is sum += x.
-//
-//go:noescape
-func addToFar256(sum []float32, x []float32)
-
 // addRowFar256 is y = x + row; y may be x.
 //
 //go:noescape
@@ -599,11 +574,6 @@ func multiplyFar256(y []float32, x []float32, factor float32)
 //go:noescape
 func fillFar256(y []float32, value float32)
 
-// adamwFar256 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
-//
-//go:noescape
-func adamwFar256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-
 // rotateFar256 turns the two halves of each head of x, each half as long as cosine, by angles of the given sign; y may be x and has whole heads.
 //
 //go:noescape
@@ -613,6 +583,16 @@ func rotateFar256(cosine []float32, sine []float32, y []float32, x []float32, si
 //
 //go:noescape
 func dropoutFar256(y []float32, x []float32, block uint32, draw *uint32)
+
+// addTo256 is sum += x.
+//
+//go:noescape
+func addTo256(sum []float32, x []float32)
+
+// adamw256 is g *= clip, m = beta1 m + rest1 g, v = beta2 v + rest2 g², p = keep p - step m/(root sqrt(v) + eps).
+//
+//go:noescape
+func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
 
 // maximum256 is the largest element, -Inf of none. It may pass over NaN.
 //

@@ -1922,41 +1922,6 @@ done1:
 	VZEROUPPER
 	RET
 
-// func addTo512(sum []float32, x []float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addTo512(SB), NOSPLIT, $0-48
-	MOVQ sum_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ sum_len+8(FP), DX
-	XORQ BX, BX
-
-loop1:
-	LEAQ    16(BX), SI
-	CMPQ    SI, DX
-	JG      rest1
-	VMOVUPS (AX)(BX*4), Z0
-	VMOVUPS (CX)(BX*4), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)(BX*4)
-	MOVQ    SI, BX
-	JMP     loop1
-
-rest1:
-	MOVQ      DX, SI
-	SUBQ      BX, SI
-	JZ        done1
-	MOVQ      $-1, DX
-	BZHIQ     SI, DX, DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (AX)(BX*4), K1, Z0
-	VMOVUPS.Z (CX)(BX*4), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
 // func addRow512(y []float32, x []float32, row []float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addRow512(SB), NOSPLIT, $0-72
@@ -2051,83 +2016,6 @@ rest1:
 	BZHIQ   BX, CX, CX
 	KMOVW   CX, K1
 	VMOVUPS Z0, K1, (AX)(DX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·adamw512(SB), NOSPLIT, $0-204
-	MOVQ         newP_base+0(FP), AX
-	MOVQ         newM_base+24(FP), CX
-	MOVQ         newV_base+48(FP), DX
-	MOVQ         p_base+72(FP), BX
-	MOVQ         m_base+96(FP), SI
-	MOVQ         v_base+120(FP), DI
-	MOVQ         g_base+144(FP), R8
-	MOVQ         newP_len+8(FP), R9
-	VBROADCASTSS beta1+168(FP), Z0
-	VBROADCASTSS rest1+172(FP), Z1
-	VBROADCASTSS beta2+176(FP), Z2
-	VBROADCASTSS rest2+180(FP), Z3
-	VBROADCASTSS clip+184(FP), Z4
-	VBROADCASTSS keep+188(FP), Z5
-	VBROADCASTSS step+192(FP), Z6
-	VBROADCASTSS root+196(FP), Z7
-	VBROADCASTSS eps+200(FP), Z8
-	XORQ         R10, R10
-
-loop1:
-	LEAQ        16(R10), R11
-	CMPQ        R11, R9
-	JG          rest1
-	VMOVUPS     (R8)(R10*4), Z9
-	VMULPS      Z4, Z9, Z9
-	VMOVUPS     (SI)(R10*4), Z10
-	VMULPS      Z0, Z10, Z10
-	VFMADD231PS Z1, Z9, Z10
-	VMOVUPS     Z10, (CX)(R10*4)
-	VMULPS      Z9, Z9, Z9
-	VMOVUPS     (DI)(R10*4), Z11
-	VMULPS      Z2, Z11, Z11
-	VFMADD231PS Z3, Z9, Z11
-	VMOVUPS     Z11, (DX)(R10*4)
-	VSQRTPS     Z11, Z11
-	VFMADD213PS Z8, Z7, Z11
-	VMULPS      Z6, Z10, Z10
-	VDIVPS      Z11, Z10, Z10
-	VMOVUPS     (BX)(R10*4), Z9
-	VFMSUB213PS Z10, Z5, Z9
-	VMOVUPS     Z9, (AX)(R10*4)
-	MOVQ        R11, R10
-	JMP         loop1
-
-rest1:
-	MOVQ        R9, R11
-	SUBQ        R10, R11
-	JZ          done1
-	MOVQ        $-1, R9
-	BZHIQ       R11, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R8)(R10*4), K1, Z9
-	VMULPS      Z4, Z9, Z4
-	VMOVUPS.Z   (SI)(R10*4), K1, Z9
-	VMULPS      Z0, Z9, Z0
-	VFMADD231PS Z1, Z4, Z0
-	VMOVUPS     Z0, K1, (CX)(R10*4)
-	VMULPS      Z4, Z4, Z4
-	VMOVUPS.Z   (DI)(R10*4), K1, Z1
-	VMULPS      Z2, Z1, Z1
-	VFMADD231PS Z3, Z4, Z1
-	VMOVUPS     Z1, K1, (DX)(R10*4)
-	VSQRTPS     Z1, Z1
-	VFMADD213PS Z8, Z7, Z1
-	VMULPS      Z6, Z0, Z0
-	VDIVPS      Z1, Z0, Z0
-	VMOVUPS.Z   (BX)(R10*4), K1, Z1
-	VFMSUB213PS Z0, Z5, Z1
-	VMOVUPS     Z1, K1, (AX)(R10*4)
 
 done1:
 	VZEROUPPER
@@ -4490,42 +4378,6 @@ done1:
 	VZEROUPPER
 	RET
 
-// func addToFar512(sum []float32, x []float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·addToFar512(SB), NOSPLIT, $0-48
-	MOVQ sum_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ sum_len+8(FP), DX
-	XORQ BX, BX
-
-farLoop1:
-	LEAQ       16(BX), SI
-	CMPQ       SI, DX
-	JG         rest1
-	VMOVUPS    (AX)(BX*4), Z0
-	PREFETCHT1 4096(CX)(BX*4)
-	VMOVUPS    (CX)(BX*4), Z1
-	VADDPS     Z1, Z0, Z0
-	VMOVUPS    Z0, (AX)(BX*4)
-	MOVQ       SI, BX
-	JMP        farLoop1
-
-rest1:
-	MOVQ      DX, SI
-	SUBQ      BX, SI
-	JZ        done1
-	MOVQ      $-1, DX
-	BZHIQ     SI, DX, DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (AX)(BX*4), K1, Z0
-	VMOVUPS.Z (CX)(BX*4), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
 // func addRowFar512(y []float32, x []float32, row []float32)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·addRowFar512(SB), NOSPLIT, $0-72
@@ -4660,87 +4512,6 @@ rest1:
 	BZHIQ   BX, CX, CX
 	KMOVW   CX, K1
 	VMOVUPS Z0, K1, (AX)(DX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func adamwFar512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·adamwFar512(SB), NOSPLIT, $0-204
-	MOVQ         newP_base+0(FP), AX
-	MOVQ         newM_base+24(FP), CX
-	MOVQ         newV_base+48(FP), DX
-	MOVQ         p_base+72(FP), BX
-	MOVQ         m_base+96(FP), SI
-	MOVQ         v_base+120(FP), DI
-	MOVQ         g_base+144(FP), R8
-	MOVQ         newP_len+8(FP), R9
-	VBROADCASTSS beta1+168(FP), Z0
-	VBROADCASTSS rest1+172(FP), Z1
-	VBROADCASTSS beta2+176(FP), Z2
-	VBROADCASTSS rest2+180(FP), Z3
-	VBROADCASTSS clip+184(FP), Z4
-	VBROADCASTSS keep+188(FP), Z5
-	VBROADCASTSS step+192(FP), Z6
-	VBROADCASTSS root+196(FP), Z7
-	VBROADCASTSS eps+200(FP), Z8
-	XORQ         R10, R10
-
-farLoop1:
-	LEAQ        16(R10), R11
-	CMPQ        R11, R9
-	JG          rest1
-	PREFETCHT1  4096(R8)(R10*4)
-	VMOVUPS     (R8)(R10*4), Z9
-	VMULPS      Z4, Z9, Z9
-	PREFETCHT1  4096(SI)(R10*4)
-	VMOVUPS     (SI)(R10*4), Z10
-	VMULPS      Z0, Z10, Z10
-	VFMADD231PS Z1, Z9, Z10
-	VMOVUPS     Z10, (CX)(R10*4)
-	VMULPS      Z9, Z9, Z9
-	PREFETCHT1  4096(DI)(R10*4)
-	VMOVUPS     (DI)(R10*4), Z11
-	VMULPS      Z2, Z11, Z11
-	VFMADD231PS Z3, Z9, Z11
-	VMOVUPS     Z11, (DX)(R10*4)
-	VSQRTPS     Z11, Z11
-	VFMADD213PS Z8, Z7, Z11
-	VMULPS      Z6, Z10, Z10
-	VDIVPS      Z11, Z10, Z10
-	PREFETCHT1  4096(BX)(R10*4)
-	VMOVUPS     (BX)(R10*4), Z9
-	VFMSUB213PS Z10, Z5, Z9
-	VMOVUPS     Z9, (AX)(R10*4)
-	MOVQ        R11, R10
-	JMP         farLoop1
-
-rest1:
-	MOVQ        R9, R11
-	SUBQ        R10, R11
-	JZ          done1
-	MOVQ        $-1, R9
-	BZHIQ       R11, R9, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R8)(R10*4), K1, Z9
-	VMULPS      Z4, Z9, Z4
-	VMOVUPS.Z   (SI)(R10*4), K1, Z9
-	VMULPS      Z0, Z9, Z0
-	VFMADD231PS Z1, Z4, Z0
-	VMOVUPS     Z0, K1, (CX)(R10*4)
-	VMULPS      Z4, Z4, Z4
-	VMOVUPS.Z   (DI)(R10*4), K1, Z1
-	VMULPS      Z2, Z1, Z1
-	VFMADD231PS Z3, Z4, Z1
-	VMOVUPS     Z1, K1, (DX)(R10*4)
-	VSQRTPS     Z1, Z1
-	VFMADD213PS Z8, Z7, Z1
-	VMULPS      Z6, Z0, Z0
-	VDIVPS      Z1, Z0, Z0
-	VMOVUPS.Z   (BX)(R10*4), K1, Z1
-	VFMSUB213PS Z0, Z5, Z1
-	VMOVUPS     Z1, K1, (AX)(R10*4)
 
 done1:
 	VZEROUPPER
@@ -5041,6 +4812,118 @@ loop:
 	JMP             loop
 
 done:
+	VZEROUPPER
+	RET
+
+// func addTo512(sum []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addTo512(SB), NOSPLIT, $0-48
+	MOVQ sum_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ sum_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (AX)(BX*4), Z0
+	VMOVUPS (CX)(BX*4), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ      DX, SI
+	SUBQ      BX, SI
+	JZ        done1
+	MOVQ      $-1, DX
+	BZHIQ     SI, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (AX)(BX*4), K1, Z0
+	VMOVUPS.Z (CX)(BX*4), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func adamw512(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adamw512(SB), NOSPLIT, $0-204
+	MOVQ         newP_base+0(FP), AX
+	MOVQ         newM_base+24(FP), CX
+	MOVQ         newV_base+48(FP), DX
+	MOVQ         p_base+72(FP), BX
+	MOVQ         m_base+96(FP), SI
+	MOVQ         v_base+120(FP), DI
+	MOVQ         g_base+144(FP), R8
+	MOVQ         newP_len+8(FP), R9
+	VBROADCASTSS beta1+168(FP), Z0
+	VBROADCASTSS rest1+172(FP), Z1
+	VBROADCASTSS beta2+176(FP), Z2
+	VBROADCASTSS rest2+180(FP), Z3
+	VBROADCASTSS clip+184(FP), Z4
+	VBROADCASTSS keep+188(FP), Z5
+	VBROADCASTSS step+192(FP), Z6
+	VBROADCASTSS root+196(FP), Z7
+	VBROADCASTSS eps+200(FP), Z8
+	XORQ         R10, R10
+
+loop1:
+	LEAQ        16(R10), R11
+	CMPQ        R11, R9
+	JG          rest1
+	VMOVUPS     (R8)(R10*4), Z9
+	VMULPS      Z4, Z9, Z9
+	VMOVUPS     (SI)(R10*4), Z10
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z1, Z9, Z10
+	VMOVUPS     Z10, (CX)(R10*4)
+	VMULPS      Z9, Z9, Z9
+	VMOVUPS     (DI)(R10*4), Z11
+	VMULPS      Z2, Z11, Z11
+	VFMADD231PS Z3, Z9, Z11
+	VMOVUPS     Z11, (DX)(R10*4)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z8, Z7, Z11
+	VMULPS      Z6, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS     (BX)(R10*4), Z9
+	VFMSUB213PS Z10, Z5, Z9
+	VMOVUPS     Z9, (AX)(R10*4)
+	MOVQ        R11, R10
+	JMP         loop1
+
+rest1:
+	MOVQ        R9, R11
+	SUBQ        R10, R11
+	JZ          done1
+	MOVQ        $-1, R9
+	BZHIQ       R11, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (R8)(R10*4), K1, Z9
+	VMULPS      Z4, Z9, Z4
+	VMOVUPS.Z   (SI)(R10*4), K1, Z9
+	VMULPS      Z0, Z9, Z0
+	VFMADD231PS Z1, Z4, Z0
+	VMOVUPS     Z0, K1, (CX)(R10*4)
+	VMULPS      Z4, Z4, Z4
+	VMOVUPS.Z   (DI)(R10*4), K1, Z1
+	VMULPS      Z2, Z1, Z1
+	VFMADD231PS Z3, Z4, Z1
+	VMOVUPS     Z1, K1, (DX)(R10*4)
+	VSQRTPS     Z1, Z1
+	VFMADD213PS Z8, Z7, Z1
+	VMULPS      Z6, Z0, Z0
+	VDIVPS      Z1, Z0, Z0
+	VMOVUPS.Z   (BX)(R10*4), K1, Z1
+	VFMSUB213PS Z0, Z5, Z1
+	VMOVUPS     Z1, K1, (AX)(R10*4)
+
+done1:
 	VZEROUPPER
 	RET
 
@@ -7956,50 +7839,6 @@ done1:
 	VZEROUPPER
 	RET
 
-// func addTo256(sum []float32, x []float32)
-// Requires: AVX
-TEXT ·addTo256(SB), NOSPLIT, $0-48
-	MOVQ sum_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ sum_len+8(FP), DX
-	XORQ BX, BX
-
-loop1:
-	LEAQ    16(BX), SI
-	CMPQ    SI, DX
-	JG      rest1
-	VMOVUPS (AX)(BX*4), Y0
-	VMOVUPS (CX)(BX*4), Y1
-	VADDPS  Y1, Y0, Y0
-	VMOVUPS Y0, (AX)(BX*4)
-	VMOVUPS 32(AX)(BX*4), Y0
-	VMOVUPS 32(CX)(BX*4), Y1
-	VADDPS  Y1, Y0, Y0
-	VMOVUPS Y0, 32(AX)(BX*4)
-	MOVQ    SI, BX
-	JMP     loop1
-
-rest1:
-	MOVQ       DX, SI
-	SUBQ       BX, SI
-	JZ         done1
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       SI
-	VMOVUPS    128(DX)(SI*4), Y0
-	VMOVUPS    160(DX)(SI*4), Y1
-	VMASKMOVPS (AX)(BX*4), Y0, Y2
-	VMASKMOVPS (CX)(BX*4), Y0, Y3
-	VADDPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y0, (AX)(BX*4)
-	VMASKMOVPS 32(AX)(BX*4), Y1, Y0
-	VMASKMOVPS 32(CX)(BX*4), Y1, Y2
-	VADDPS     Y2, Y0, Y0
-	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
 // func addRow256(y []float32, x []float32, row []float32)
 // Requires: AVX
 TEXT ·addRow256(SB), NOSPLIT, $0-72
@@ -8113,120 +7952,6 @@ rest1:
 	VMOVUPS    160(CX)(BX*4), Y2
 	VMASKMOVPS Y0, Y1, (AX)(DX*4)
 	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-// Requires: AVX, FMA3
-TEXT ·adamw256(SB), NOSPLIT, $0-204
-	MOVQ         newP_base+0(FP), AX
-	MOVQ         newM_base+24(FP), CX
-	MOVQ         newV_base+48(FP), DX
-	MOVQ         p_base+72(FP), BX
-	MOVQ         m_base+96(FP), SI
-	MOVQ         v_base+120(FP), DI
-	MOVQ         g_base+144(FP), R8
-	MOVQ         newP_len+8(FP), R9
-	VBROADCASTSS beta1+168(FP), Y0
-	VBROADCASTSS rest1+172(FP), Y1
-	VBROADCASTSS beta2+176(FP), Y2
-	VBROADCASTSS rest2+180(FP), Y3
-	VBROADCASTSS clip+184(FP), Y4
-	VBROADCASTSS keep+188(FP), Y5
-	VBROADCASTSS step+192(FP), Y6
-	VBROADCASTSS root+196(FP), Y7
-	VBROADCASTSS eps+200(FP), Y8
-	XORQ         R10, R10
-
-loop1:
-	LEAQ        16(R10), R11
-	CMPQ        R11, R9
-	JG          rest1
-	VMOVUPS     (R8)(R10*4), Y9
-	VMULPS      Y4, Y9, Y9
-	VMOVUPS     (SI)(R10*4), Y10
-	VMULPS      Y0, Y10, Y10
-	VFMADD231PS Y1, Y9, Y10
-	VMOVUPS     Y10, (CX)(R10*4)
-	VMULPS      Y9, Y9, Y9
-	VMOVUPS     (DI)(R10*4), Y11
-	VMULPS      Y2, Y11, Y11
-	VFMADD231PS Y3, Y9, Y11
-	VMOVUPS     Y11, (DX)(R10*4)
-	VSQRTPS     Y11, Y11
-	VFMADD213PS Y8, Y7, Y11
-	VMULPS      Y6, Y10, Y10
-	VDIVPS      Y11, Y10, Y10
-	VMOVUPS     (BX)(R10*4), Y9
-	VFMSUB213PS Y10, Y5, Y9
-	VMOVUPS     Y9, (AX)(R10*4)
-	VMOVUPS     32(R8)(R10*4), Y9
-	VMULPS      Y4, Y9, Y9
-	VMOVUPS     32(SI)(R10*4), Y10
-	VMULPS      Y0, Y10, Y10
-	VFMADD231PS Y1, Y9, Y10
-	VMOVUPS     Y10, 32(CX)(R10*4)
-	VMULPS      Y9, Y9, Y9
-	VMOVUPS     32(DI)(R10*4), Y11
-	VMULPS      Y2, Y11, Y11
-	VFMADD231PS Y3, Y9, Y11
-	VMOVUPS     Y11, 32(DX)(R10*4)
-	VSQRTPS     Y11, Y11
-	VFMADD213PS Y8, Y7, Y11
-	VMULPS      Y6, Y10, Y10
-	VDIVPS      Y11, Y10, Y10
-	VMOVUPS     32(BX)(R10*4), Y9
-	VFMSUB213PS Y10, Y5, Y9
-	VMOVUPS     Y9, 32(AX)(R10*4)
-	MOVQ        R11, R10
-	JMP         loop1
-
-rest1:
-	MOVQ        R9, R11
-	SUBQ        R10, R11
-	JZ          done1
-	LEAQ        masks<>+0(SB), R9
-	NEGQ        R11
-	VMOVUPS     128(R9)(R11*4), Y9
-	VMOVUPS     160(R9)(R11*4), Y10
-	VMASKMOVPS  (R8)(R10*4), Y9, Y11
-	VMULPS      Y4, Y11, Y11
-	VMASKMOVPS  (SI)(R10*4), Y9, Y12
-	VMULPS      Y0, Y12, Y12
-	VFMADD231PS Y1, Y11, Y12
-	VMASKMOVPS  Y12, Y9, (CX)(R10*4)
-	VMULPS      Y11, Y11, Y11
-	VMASKMOVPS  (DI)(R10*4), Y9, Y13
-	VMULPS      Y2, Y13, Y13
-	VFMADD231PS Y3, Y11, Y13
-	VMASKMOVPS  Y13, Y9, (DX)(R10*4)
-	VSQRTPS     Y13, Y13
-	VFMADD213PS Y8, Y7, Y13
-	VMULPS      Y6, Y12, Y12
-	VDIVPS      Y13, Y12, Y12
-	VMASKMOVPS  (BX)(R10*4), Y9, Y11
-	VFMSUB213PS Y12, Y5, Y11
-	VMASKMOVPS  Y11, Y9, (AX)(R10*4)
-	VMASKMOVPS  32(R8)(R10*4), Y10, Y9
-	VMULPS      Y4, Y9, Y4
-	VMASKMOVPS  32(SI)(R10*4), Y10, Y9
-	VMULPS      Y0, Y9, Y0
-	VFMADD231PS Y1, Y4, Y0
-	VMASKMOVPS  Y0, Y10, 32(CX)(R10*4)
-	VMULPS      Y4, Y4, Y4
-	VMASKMOVPS  32(DI)(R10*4), Y10, Y1
-	VMULPS      Y2, Y1, Y1
-	VFMADD231PS Y3, Y4, Y1
-	VMASKMOVPS  Y1, Y10, 32(DX)(R10*4)
-	VSQRTPS     Y1, Y1
-	VFMADD213PS Y8, Y7, Y1
-	VMULPS      Y6, Y0, Y0
-	VDIVPS      Y1, Y0, Y0
-	VMASKMOVPS  32(BX)(R10*4), Y10, Y1
-	VFMSUB213PS Y0, Y5, Y1
-	VMASKMOVPS  Y1, Y10, 32(AX)(R10*4)
 
 done1:
 	VZEROUPPER
@@ -11987,51 +11712,6 @@ done1:
 	VZEROUPPER
 	RET
 
-// func addToFar256(sum []float32, x []float32)
-// Requires: AVX, MMX+
-TEXT ·addToFar256(SB), NOSPLIT, $0-48
-	MOVQ sum_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ sum_len+8(FP), DX
-	XORQ BX, BX
-
-farLoop1:
-	LEAQ       16(BX), SI
-	CMPQ       SI, DX
-	JG         rest1
-	VMOVUPS    (AX)(BX*4), Y0
-	PREFETCHT1 4096(CX)(BX*4)
-	VMOVUPS    (CX)(BX*4), Y1
-	VADDPS     Y1, Y0, Y0
-	VMOVUPS    Y0, (AX)(BX*4)
-	VMOVUPS    32(AX)(BX*4), Y0
-	VMOVUPS    32(CX)(BX*4), Y1
-	VADDPS     Y1, Y0, Y0
-	VMOVUPS    Y0, 32(AX)(BX*4)
-	MOVQ       SI, BX
-	JMP        farLoop1
-
-rest1:
-	MOVQ       DX, SI
-	SUBQ       BX, SI
-	JZ         done1
-	LEAQ       masks<>+0(SB), DX
-	NEGQ       SI
-	VMOVUPS    128(DX)(SI*4), Y0
-	VMOVUPS    160(DX)(SI*4), Y1
-	VMASKMOVPS (AX)(BX*4), Y0, Y2
-	VMASKMOVPS (CX)(BX*4), Y0, Y3
-	VADDPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y0, (AX)(BX*4)
-	VMASKMOVPS 32(AX)(BX*4), Y1, Y0
-	VMASKMOVPS 32(CX)(BX*4), Y1, Y2
-	VADDPS     Y2, Y0, Y0
-	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
 // func addRowFar256(y []float32, x []float32, row []float32)
 // Requires: AVX, MMX+
 TEXT ·addRowFar256(SB), NOSPLIT, $0-72
@@ -12193,124 +11873,6 @@ rest1:
 	VMOVUPS    160(CX)(BX*4), Y2
 	VMASKMOVPS Y0, Y1, (AX)(DX*4)
 	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
-
-done1:
-	VZEROUPPER
-	RET
-
-// func adamwFar256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
-// Requires: AVX, FMA3, MMX+
-TEXT ·adamwFar256(SB), NOSPLIT, $0-204
-	MOVQ         newP_base+0(FP), AX
-	MOVQ         newM_base+24(FP), CX
-	MOVQ         newV_base+48(FP), DX
-	MOVQ         p_base+72(FP), BX
-	MOVQ         m_base+96(FP), SI
-	MOVQ         v_base+120(FP), DI
-	MOVQ         g_base+144(FP), R8
-	MOVQ         newP_len+8(FP), R9
-	VBROADCASTSS beta1+168(FP), Y0
-	VBROADCASTSS rest1+172(FP), Y1
-	VBROADCASTSS beta2+176(FP), Y2
-	VBROADCASTSS rest2+180(FP), Y3
-	VBROADCASTSS clip+184(FP), Y4
-	VBROADCASTSS keep+188(FP), Y5
-	VBROADCASTSS step+192(FP), Y6
-	VBROADCASTSS root+196(FP), Y7
-	VBROADCASTSS eps+200(FP), Y8
-	XORQ         R10, R10
-
-farLoop1:
-	LEAQ        16(R10), R11
-	CMPQ        R11, R9
-	JG          rest1
-	PREFETCHT1  4096(R8)(R10*4)
-	VMOVUPS     (R8)(R10*4), Y9
-	VMULPS      Y4, Y9, Y9
-	PREFETCHT1  4096(SI)(R10*4)
-	VMOVUPS     (SI)(R10*4), Y10
-	VMULPS      Y0, Y10, Y10
-	VFMADD231PS Y1, Y9, Y10
-	VMOVUPS     Y10, (CX)(R10*4)
-	VMULPS      Y9, Y9, Y9
-	PREFETCHT1  4096(DI)(R10*4)
-	VMOVUPS     (DI)(R10*4), Y11
-	VMULPS      Y2, Y11, Y11
-	VFMADD231PS Y3, Y9, Y11
-	VMOVUPS     Y11, (DX)(R10*4)
-	VSQRTPS     Y11, Y11
-	VFMADD213PS Y8, Y7, Y11
-	VMULPS      Y6, Y10, Y10
-	VDIVPS      Y11, Y10, Y10
-	PREFETCHT1  4096(BX)(R10*4)
-	VMOVUPS     (BX)(R10*4), Y9
-	VFMSUB213PS Y10, Y5, Y9
-	VMOVUPS     Y9, (AX)(R10*4)
-	VMOVUPS     32(R8)(R10*4), Y9
-	VMULPS      Y4, Y9, Y9
-	VMOVUPS     32(SI)(R10*4), Y10
-	VMULPS      Y0, Y10, Y10
-	VFMADD231PS Y1, Y9, Y10
-	VMOVUPS     Y10, 32(CX)(R10*4)
-	VMULPS      Y9, Y9, Y9
-	VMOVUPS     32(DI)(R10*4), Y11
-	VMULPS      Y2, Y11, Y11
-	VFMADD231PS Y3, Y9, Y11
-	VMOVUPS     Y11, 32(DX)(R10*4)
-	VSQRTPS     Y11, Y11
-	VFMADD213PS Y8, Y7, Y11
-	VMULPS      Y6, Y10, Y10
-	VDIVPS      Y11, Y10, Y10
-	VMOVUPS     32(BX)(R10*4), Y9
-	VFMSUB213PS Y10, Y5, Y9
-	VMOVUPS     Y9, 32(AX)(R10*4)
-	MOVQ        R11, R10
-	JMP         farLoop1
-
-rest1:
-	MOVQ        R9, R11
-	SUBQ        R10, R11
-	JZ          done1
-	LEAQ        masks<>+0(SB), R9
-	NEGQ        R11
-	VMOVUPS     128(R9)(R11*4), Y9
-	VMOVUPS     160(R9)(R11*4), Y10
-	VMASKMOVPS  (R8)(R10*4), Y9, Y11
-	VMULPS      Y4, Y11, Y11
-	VMASKMOVPS  (SI)(R10*4), Y9, Y12
-	VMULPS      Y0, Y12, Y12
-	VFMADD231PS Y1, Y11, Y12
-	VMASKMOVPS  Y12, Y9, (CX)(R10*4)
-	VMULPS      Y11, Y11, Y11
-	VMASKMOVPS  (DI)(R10*4), Y9, Y13
-	VMULPS      Y2, Y13, Y13
-	VFMADD231PS Y3, Y11, Y13
-	VMASKMOVPS  Y13, Y9, (DX)(R10*4)
-	VSQRTPS     Y13, Y13
-	VFMADD213PS Y8, Y7, Y13
-	VMULPS      Y6, Y12, Y12
-	VDIVPS      Y13, Y12, Y12
-	VMASKMOVPS  (BX)(R10*4), Y9, Y11
-	VFMSUB213PS Y12, Y5, Y11
-	VMASKMOVPS  Y11, Y9, (AX)(R10*4)
-	VMASKMOVPS  32(R8)(R10*4), Y10, Y9
-	VMULPS      Y4, Y9, Y4
-	VMASKMOVPS  32(SI)(R10*4), Y10, Y9
-	VMULPS      Y0, Y9, Y0
-	VFMADD231PS Y1, Y4, Y0
-	VMASKMOVPS  Y0, Y10, 32(CX)(R10*4)
-	VMULPS      Y4, Y4, Y4
-	VMASKMOVPS  32(DI)(R10*4), Y10, Y1
-	VMULPS      Y2, Y1, Y1
-	VFMADD231PS Y3, Y4, Y1
-	VMASKMOVPS  Y1, Y10, 32(DX)(R10*4)
-	VSQRTPS     Y1, Y1
-	VFMADD213PS Y8, Y7, Y1
-	VMULPS      Y6, Y0, Y0
-	VDIVPS      Y1, Y0, Y0
-	VMASKMOVPS  32(BX)(R10*4), Y10, Y1
-	VFMSUB213PS Y0, Y5, Y1
-	VMASKMOVPS  Y1, Y10, 32(AX)(R10*4)
 
 done1:
 	VZEROUPPER
@@ -12963,6 +12525,164 @@ loop:
 	JMP          loop
 
 done:
+	VZEROUPPER
+	RET
+
+// func addTo256(sum []float32, x []float32)
+// Requires: AVX
+TEXT ·addTo256(SB), NOSPLIT, $0-48
+	MOVQ sum_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ sum_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	LEAQ    16(BX), SI
+	CMPQ    SI, DX
+	JG      rest1
+	VMOVUPS (AX)(BX*4), Y0
+	VMOVUPS (CX)(BX*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(BX*4)
+	VMOVUPS 32(AX)(BX*4), Y0
+	VMOVUPS 32(CX)(BX*4), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(BX*4)
+	MOVQ    SI, BX
+	JMP     loop1
+
+rest1:
+	MOVQ       DX, SI
+	SUBQ       BX, SI
+	JZ         done1
+	LEAQ       masks<>+0(SB), DX
+	NEGQ       SI
+	VMOVUPS    128(DX)(SI*4), Y0
+	VMOVUPS    160(DX)(SI*4), Y1
+	VMASKMOVPS (AX)(BX*4), Y0, Y2
+	VMASKMOVPS (CX)(BX*4), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(AX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done1:
+	VZEROUPPER
+	RET
+
+// func adamw256(newP []float32, newM []float32, newV []float32, p []float32, m []float32, v []float32, g []float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, clip float32, keep float32, step float32, root float32, eps float32)
+// Requires: AVX, FMA3
+TEXT ·adamw256(SB), NOSPLIT, $0-204
+	MOVQ         newP_base+0(FP), AX
+	MOVQ         newM_base+24(FP), CX
+	MOVQ         newV_base+48(FP), DX
+	MOVQ         p_base+72(FP), BX
+	MOVQ         m_base+96(FP), SI
+	MOVQ         v_base+120(FP), DI
+	MOVQ         g_base+144(FP), R8
+	MOVQ         newP_len+8(FP), R9
+	VBROADCASTSS beta1+168(FP), Y0
+	VBROADCASTSS rest1+172(FP), Y1
+	VBROADCASTSS beta2+176(FP), Y2
+	VBROADCASTSS rest2+180(FP), Y3
+	VBROADCASTSS clip+184(FP), Y4
+	VBROADCASTSS keep+188(FP), Y5
+	VBROADCASTSS step+192(FP), Y6
+	VBROADCASTSS root+196(FP), Y7
+	VBROADCASTSS eps+200(FP), Y8
+	XORQ         R10, R10
+
+loop1:
+	LEAQ        16(R10), R11
+	CMPQ        R11, R9
+	JG          rest1
+	VMOVUPS     (R8)(R10*4), Y9
+	VMULPS      Y4, Y9, Y9
+	VMOVUPS     (SI)(R10*4), Y10
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y1, Y9, Y10
+	VMOVUPS     Y10, (CX)(R10*4)
+	VMULPS      Y9, Y9, Y9
+	VMOVUPS     (DI)(R10*4), Y11
+	VMULPS      Y2, Y11, Y11
+	VFMADD231PS Y3, Y9, Y11
+	VMOVUPS     Y11, (DX)(R10*4)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y8, Y7, Y11
+	VMULPS      Y6, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMOVUPS     (BX)(R10*4), Y9
+	VFMSUB213PS Y10, Y5, Y9
+	VMOVUPS     Y9, (AX)(R10*4)
+	VMOVUPS     32(R8)(R10*4), Y9
+	VMULPS      Y4, Y9, Y9
+	VMOVUPS     32(SI)(R10*4), Y10
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y1, Y9, Y10
+	VMOVUPS     Y10, 32(CX)(R10*4)
+	VMULPS      Y9, Y9, Y9
+	VMOVUPS     32(DI)(R10*4), Y11
+	VMULPS      Y2, Y11, Y11
+	VFMADD231PS Y3, Y9, Y11
+	VMOVUPS     Y11, 32(DX)(R10*4)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y8, Y7, Y11
+	VMULPS      Y6, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMOVUPS     32(BX)(R10*4), Y9
+	VFMSUB213PS Y10, Y5, Y9
+	VMOVUPS     Y9, 32(AX)(R10*4)
+	MOVQ        R11, R10
+	JMP         loop1
+
+rest1:
+	MOVQ        R9, R11
+	SUBQ        R10, R11
+	JZ          done1
+	LEAQ        masks<>+0(SB), R9
+	NEGQ        R11
+	VMOVUPS     128(R9)(R11*4), Y9
+	VMOVUPS     160(R9)(R11*4), Y10
+	VMASKMOVPS  (R8)(R10*4), Y9, Y11
+	VMULPS      Y4, Y11, Y11
+	VMASKMOVPS  (SI)(R10*4), Y9, Y12
+	VMULPS      Y0, Y12, Y12
+	VFMADD231PS Y1, Y11, Y12
+	VMASKMOVPS  Y12, Y9, (CX)(R10*4)
+	VMULPS      Y11, Y11, Y11
+	VMASKMOVPS  (DI)(R10*4), Y9, Y13
+	VMULPS      Y2, Y13, Y13
+	VFMADD231PS Y3, Y11, Y13
+	VMASKMOVPS  Y13, Y9, (DX)(R10*4)
+	VSQRTPS     Y13, Y13
+	VFMADD213PS Y8, Y7, Y13
+	VMULPS      Y6, Y12, Y12
+	VDIVPS      Y13, Y12, Y12
+	VMASKMOVPS  (BX)(R10*4), Y9, Y11
+	VFMSUB213PS Y12, Y5, Y11
+	VMASKMOVPS  Y11, Y9, (AX)(R10*4)
+	VMASKMOVPS  32(R8)(R10*4), Y10, Y9
+	VMULPS      Y4, Y9, Y4
+	VMASKMOVPS  32(SI)(R10*4), Y10, Y9
+	VMULPS      Y0, Y9, Y0
+	VFMADD231PS Y1, Y4, Y0
+	VMASKMOVPS  Y0, Y10, 32(CX)(R10*4)
+	VMULPS      Y4, Y4, Y4
+	VMASKMOVPS  32(DI)(R10*4), Y10, Y1
+	VMULPS      Y2, Y1, Y1
+	VFMADD231PS Y3, Y4, Y1
+	VMASKMOVPS  Y1, Y10, 32(DX)(R10*4)
+	VSQRTPS     Y1, Y1
+	VFMADD213PS Y8, Y7, Y1
+	VMULPS      Y6, Y0, Y0
+	VDIVPS      Y1, Y0, Y0
+	VMASKMOVPS  32(BX)(R10*4), Y10, Y1
+	VFMSUB213PS Y0, Y5, Y1
+	VMASKMOVPS  Y1, Y10, 32(AX)(R10*4)
+
+done1:
 	VZEROUPPER
 	RET
 

@@ -10,6 +10,31 @@ const alignment = 64
 
 func align(n int) int { return (n + alignment - 1) &^ (alignment - 1) }
 
+// lifetimes finds the first and last step of every buffer.
+func (p *Plan) lifetimes() {
+	for _, b := range p.buffers {
+		b.start, b.end = len(p.steps), -1
+	}
+	use := func(i int, lists ...[]*buffer) {
+		for _, list := range lists {
+			for _, b := range list {
+				b.start, b.end = min(b.start, i), max(b.end, i)
+			}
+		}
+	}
+	for i, s := range p.steps {
+		use(i, s.out, s.aux, s.in, s.saved)
+		if s.work != nil {
+			use(i, []*buffer{s.work})
+		}
+	}
+	for _, b := range p.buffers {
+		if b.kind == resident {
+			b.start, b.end = 0, len(p.steps)
+		}
+	}
+}
+
 // place gives every buffer of the arena an offset, so that buffers which live at the same time do not overlap, and returns the arena's
 // size. Buffers choose one after the other, each the lowest gap that fits; which order wastes least depends on the program, so several are
 // tried: largest first (greedy by size: Pisarchyk & Lee, arXiv 2001.03288), most bytes times steps first, and in the order of the program,

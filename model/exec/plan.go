@@ -242,31 +242,6 @@ func (p *Plan) newBuffer(k kind, v kernels.View) *buffer {
 	return b
 }
 
-// lifetimes finds the first and last step of every buffer.
-func (p *Plan) lifetimes() {
-	for _, b := range p.buffers {
-		b.start, b.end = len(p.steps), -1
-	}
-	use := func(i int, lists ...[]*buffer) {
-		for _, list := range lists {
-			for _, b := range list {
-				b.start, b.end = min(b.start, i), max(b.end, i)
-			}
-		}
-	}
-	for i, s := range p.steps {
-		use(i, s.out, s.aux, s.in, s.saved)
-		if s.work != nil {
-			use(i, []*buffer{s.work})
-		}
-	}
-	for _, b := range p.buffers {
-		if b.kind == resident {
-			b.start, b.end = 0, len(p.steps)
-		}
-	}
-}
-
 // Bytes is the size of the arena that Bind allocates.
 func (p *Plan) Bytes() int { return p.bytes }
 

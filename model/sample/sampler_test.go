@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,6 +12,9 @@ import (
 
 	"prenorm/kernels"
 )
+
+// beyond is a number of which the lower half of an int's bits is 0: 1 << 32 where an int has 64.
+const beyond = 1 << (bits.UintSize / 2)
 
 // direct is the distribution after the filters the long way: every step sorts all ids and normalises all probabilities.
 func direct(o Options, logits []float32, seen []int32) []float64 {
@@ -196,7 +200,7 @@ func TestDistribution(t *testing.T) {
 	logits := []float32{0.5, -1, 2, 0, 1.5, -0.3, -2, 1}
 	const n = 40000
 	for _, o := range []Options{{Temperature: 1}, {Temperature: 2, Seed: -3}, {Temperature: 1, TopK: 4}, {Temperature: 1, TopP: 0.8, Seed: 1 << 40}, {Temperature: 1, MinP: 0.1}} {
-		for _, sequence := range []int{0, 1, 1 << 33} {
+		for _, sequence := range []int{0, 1, 2 * beyond} {
 			got, want, chi := counts(t, newSampler(t, o), logits, sequence, n), direct(o, logits, nil), 0.0
 			for id, p := range want {
 				if p == 0 {
@@ -217,8 +221,8 @@ func TestDistribution(t *testing.T) {
 func TestRandomNumbers(t *testing.T) {
 	seen := map[float64]string{}
 	for _, seed := range []int64{0, 1, 1 << 32, -1} {
-		for _, sequence := range []int{0, 1, 1 << 32} {
-			for _, position := range []int{0, 1, 2, 1 << 32} {
+		for _, sequence := range []int{0, 1, beyond} {
+			for _, position := range []int{0, 1, 2, beyond} {
 				u := kernels.SampleUniform(seed, sequence, position)
 				what := fmt.Sprint(seed, sequence, position)
 				if before, ok := seen[u]; ok || u < 0 || u >= 1 {

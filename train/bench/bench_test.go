@@ -1,12 +1,14 @@
 package bench
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	"prenorm/kernels"
 	"prenorm/kernels/ref"
 	"prenorm/model/exec"
+	"prenorm/train/profile"
 )
 
 func shaped(shape ...int) kernels.View { return kernels.Shaped(kernels.F32, shape...) }
@@ -32,6 +34,30 @@ func TestDistinct(t *testing.T) {
 	want := []string{"a matmul NT 4x6x8 f32<-f32", "b add 4x8 f32", "d add 4x6 f32", "e dropout 4x8 f32", "g rope 4x8 f32", "h rope inverse 4x8 f32"}
 	if !slices.Equal(rows, want) || got[0].row.Launches != 2 || got[3].row.Launches != 2 || got[1].row.Launches != 1 {
 		t.Errorf("got %q", rows)
+	}
+}
+
+// TestRate wants the share of a call to count what it reads beyond as much as it writes at the speed of reading, where that is known.
+func TestRate(t *testing.T) {
+	x := shaped(500) // 2000 bytes
+	for _, c := range []struct {
+		ceilings Ceilings
+		want     float64
+	}{{Ceilings{Copy: 1000, Read: 500}, 4 + 4}, {Ceilings{Copy: 1000}, 6}, {Ceilings{MatMul: 2, Copy: 1000, Read: 500}, 10}, {Ceilings{MatMul: 2, Peak: 4, Copy: 1000}, 6}} {
+		k := distinct([]exec.StepInfo{{Call: kernels.Add{}, Args: kernels.Args{Out: []kernels.View{x}, In: []kernels.View{x, x}}, FLOPs: 20, Bytes: 6000}})[0]
+		k.row.Seconds = 1e-9 * 20
+		k.rate(c.ceilings.profile())
+		if got := 20 * k.row.Share; math.Abs(got-c.want) > 1e-9 || math.Abs(k.row.GFLOPs-1) > 1e-9 || math.Abs(k.row.GBs-300) > 1e-9 {
+			t.Errorf("%+v: %+v takes %g ns at the ceilings, want %g", c.ceilings, k.row, got, c.want)
+		}
+	}
+}
+
+// TestCeilingsOfProfile wants every ceiling handed on, in units of one.
+func TestCeilingsOfProfile(t *testing.T) {
+	got, want := (Ceilings{Copy: 3, MatMul: 5, Peak: 7, Read: 11}).profile(), profile.Ceilings{FLOPs: 7e9, Bytes: 3e9, Read: 11e9}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

@@ -54,8 +54,6 @@ type distinctCall struct {
 	call kernels.Call
 	args kernels.Args
 	row  Kernel
-
-	readOnly int64 // see [exec.StepInfo.ReadOnly]
 }
 
 // distinct collects the calls of a step that differ in attributes or shapes, in the order of their first launch. Sites of dropout are alike.
@@ -71,9 +69,8 @@ func distinct(steps []exec.StepInfo) []*distinctCall {
 		key := fmt.Sprintf("%T %+v %v %v %v", c, c, s.Args.Out, s.Args.In, s.Args.Saved)
 		k, ok := seen[key]
 		if !ok {
-			readOnly := s.ReadOnly()
 			s.Args.Work = kernels.View{}
-			k = &distinctCall{c, s.Args, Kernel{Kernel: profile.KernelName(c), Shape: shape(c, s.Args), Path: s.Path, FLOPs: s.FLOPs, Bytes: s.Bytes}, readOnly}
+			k = &distinctCall{c, s.Args, Kernel{Kernel: profile.KernelName(c), Shape: shape(c, s.Args), Path: s.Path, FLOPs: s.FLOPs, Bytes: s.Bytes}}
 			seen[key] = k
 			list = append(list, k)
 		}
@@ -101,7 +98,7 @@ func shape(c kernels.Call, a kernels.Args) string {
 func (k *distinctCall) rate(c profile.Ceilings) {
 	w := &k.row
 	w.GFLOPs, w.GBs = rate(w.FLOPs, w.Seconds), rate(w.Bytes, w.Seconds)
-	w.Share = c.Roof(w.FLOPs, w.Bytes, k.readOnly) / w.Seconds
+	w.Share = c.Roof(w.FLOPs, w.Bytes, exec.StepInfo{Args: k.args, Bytes: w.Bytes}.ReadOnly()) / w.Seconds
 }
 
 // compare runs the reference kernel once.

@@ -72,7 +72,7 @@ func course(n int, v float64) []float64 {
 // TestPlanted puts predictors in place of models on the text of the scorecard, batch by batch: one that has learned how often each letter comes and
 // nothing else is found to sit at the unigram entropy; one that looks at the letter before is not; nor is one that has still to learn the frequencies.
 func TestPlanted(t *testing.T) {
-	text, err := OpenText(Opticks(), t.TempDir())
+	text, err := OpenText(Opticks(), t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,18 +30,19 @@ func Opticks() data.Config {
 	return c
 }
 
-// OpenText opens the texts of a configuration; shards are kept in the folder cache.
-func OpenText(c data.Config, cache string) (*Text, error) {
+// OpenText opens the texts of a configuration; shards are kept in the folder cache. stop is asked again and again, and ends it with the error that it
+// returns; it may be nil.
+func OpenText(c data.Config, cache string, stop func() error) (*Text, error) {
 	if len(c.Sources) > 0 || c.Starts() {
 		return nil, fmt.Errorf("the laboratory trains on windows over one text: leave out data.sources, data.packing and data.cross_documents")
 	}
-	d, err := dataset.Open(c, dataset.Options{Dir: cache})
+	d, err := dataset.Open(c, dataset.Options{Dir: cache, Stop: stop})
 	if err != nil {
 		return nil, err
 	}
 	t := &Text{Name: fmt.Sprintf("%s, %s tokens", strings.Join(c.Train, ", "), d.Tokenizer.Kind()), Train: d.Train, Val: d.Val, Vocab: d.Tokenizer.Vocab(),
 		Print: d.Stats.Tokenizer[:16] + d.Stats.Train.Source[:16] + d.Stats.Val.Source[:16], close: d.Close}
-	if t.Unigram, t.Bigram, err = baseline.InSample(d.Train, t.Vocab, nil); err != nil {
+	if t.Unigram, t.Bigram, err = baseline.InSample(d.Train, t.Vocab, stop); err != nil {
 		return nil, errors.Join(fmt.Errorf("entropy of the training text: %w", err), d.Close())
 	}
 	return t, nil

@@ -153,18 +153,21 @@ func TestWriteChrome(t *testing.T) {
 	}
 }
 
-// TestByKernel adds up launches, names forms of products apart, and takes the longer of arithmetic and memory as the roof.
+// TestByKernel adds up launches, names forms of products apart, and takes the longer of arithmetic and memory as the roof, of memory what is only read at the
+// speed of reading.
 func TestByKernel(t *testing.T) {
-	c := Ceilings{FLOPs: 100, Bytes: 10}
+	c := Ceilings{FLOPs: 100, Bytes: 10, Read: 5}
 	launch := func(call kernels.Call, flops, bytes int64, seconds float64) Launch {
 		return Launch{exec.StepInfo{Call: call, FLOPs: flops, Bytes: bytes}, 1, 1 + seconds}
 	}
+	sum := launch(kernels.Add{}, 0, 30, 6) // 10 bytes are written
+	sum.Args.Out = []kernels.View{kernels.Shaped(kernels.I8, 10)}
 	rows := ByKernel([]Launch{
-		launch(kernels.MatMul{TransB: true}, 200, 1, 4), launch(kernels.Add{}, 0, 30, 6), launch(kernels.MatMul{TransB: true}, 100, 50, 8),
+		launch(kernels.MatMul{TransB: true}, 200, 1, 4), sum, launch(kernels.MatMul{TransB: true}, 100, 50, 8),
 		launch(kernels.MatMul{TransA: true, Accumulate: true}, 1, 1, 2), launch(kernels.Rope{Inverse: true}, 0, 0, 1),
 	}, c)
 	want := []Row{
-		{"matmul NT", 2, 12, 300, 51, 2 + 5}, {"add", 1, 6, 0, 30, 3}, {"matmul TN +accumulate", 1, 2, 1, 1, 0.1}, {"rope inverse", 1, 1, 0, 0, 0},
+		{"matmul NT", 2, 12, 300, 51, 2 + 10}, {"add", 1, 6, 0, 30, 2 + 2}, {"matmul TN +accumulate", 1, 2, 1, 1, 0.2}, {"rope inverse", 1, 1, 0, 0, 0},
 	}
 	if !slices.Equal(rows, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", rows, want)

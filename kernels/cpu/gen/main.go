@@ -41,6 +41,8 @@ func vectors(a *assembler) {
 			a.dropout(l)
 		}
 		a.far = false
+		a.addTo(l)
+		a.adamw(l)
 		a.softmax(l)
 		a.finite(l)
 		a.converts(l)
