@@ -23,6 +23,7 @@ const (
 type gauge struct {
 	helpers int
 	active  atomic.Int32
+	_       [52]byte      // helpers read the line above
 	mu      sync.Mutex    // of what follows
 	score   time.Duration // that the last helper has saved, at most the stake
 	pause   time.Duration // after the next loss

@@ -16,7 +16,7 @@ func TestHelpersComeAndGoWithoutChangingBits(t *testing.T) {
 	for _, p := range []problem{
 		{call: kernels.MatMul{TransB: true}, in: []kernels.View{floats(r, 300, 70), floats(r, 130, 70)}},
 		{call: kernels.Attention{Heads: 4, KVHeads: 4, HeadDim: 32, T: 128, Scale: 0.18}, in: []kernels.View{floats(r, 512, 128), floats(r, 512, 128), floats(r, 512, 128)}},
-		{call: kernels.SumRows{}, in: []kernels.View{floats(r, 5000, 33)}},
+		{call: kernels.SumRows{}, in: []kernels.View{floats(r, 20_000, 33)}},
 	} {
 		single := New(1)
 		want, err := launch(single, p.call, p.in)

@@ -14,6 +14,7 @@ const (
 	helperSpin = 200 * time.Microsecond
 	joinSpin   = 50 * time.Microsecond
 	inlineNS   = 10_000 // loops shorter than this are run by the caller alone
+	shortNS    = 50_000 // loops shorter than this go by what the gauge learns from others: a token is many of 5 to 20 µs
 )
 
 // pool runs loops over persistent helpers. The caller of run is a worker too, and the only one that a loop needs: helpers claim tasks if they
@@ -40,19 +41,21 @@ type helper struct {
 type loop struct {
 	fn     func(task int)
 	n      int64
-	unit   unit
 	inline bool
-	_      [32]byte
+	short  bool // not timed for the gauge
+	_      [40]byte
 	next   atomic.Int64 // the first task not claimed
 	_      [56]byte
 	left   atomic.Int64 // tasks not finished
 	parked atomic.Bool  // the caller sleeps until left is 0
 	wake   chan struct{}
+	unit   unit
 }
 
 // newLoop makes a loop of n tasks that take about ns nanoseconds each.
 func newLoop(n int, ns float64, fn func(task int)) *loop {
-	l := &loop{fn: fn, n: int64(n), inline: n < 2 || float64(n)*ns < inlineNS, wake: make(chan struct{}, 1)}
+	ns *= float64(n)
+	l := &loop{fn: fn, n: int64(n), inline: n < 2 || ns < inlineNS, short: ns < shortNS, wake: make(chan struct{}, 1)}
 	l.next.Store(l.n) // nothing to claim before the first run
 	return l
 }
@@ -82,27 +85,34 @@ func (p *pool) run(l *loop) {
 		l.alone()
 		return
 	}
+	if l.short {
+		p.share(l, int(p.gauge.active.Load()))
+		return
+	}
 	begun := p.now()
 	helpers := p.gauge.at(begun)
+	ran := p.share(l, helpers)
+	ended := p.now()
+	if helpers > 0 {
+		p.gauge.note(helpers, l.unit.gain(l.n, helpers, ended-begun), ended)
+	}
+	l.unit.learn(ran, l.n, ended-begun)
+}
+
+// share runs every task of l with so many helpers and says how many the caller ran.
+func (p *pool) share(l *loop, helpers int) (ran int64) {
 	if helpers == 0 {
 		l.alone()
-		l.unit.learn(l.n, l.n, p.now()-begun)
-		return
+		return l.n
 	}
 	// A helper that comes late from an earlier run of l may claim a task as soon as next is reset, hence the order.
 	l.left.Store(l.n)
 	l.next.Store(0)
 	p.offer(l, helpers)
-	ran := l.work()
-	worked := p.now()
-	ended := worked
-	if l.left.Load() > 0 {
-		l.join()
-		ended = p.now()
-	}
+	ran = l.work()
+	l.join()
 	p.job.CompareAndSwap(l, nil) // or the pool would keep the loop's memory alive
-	p.gauge.note(helpers, l.unit.gain(l.n, helpers, ended-begun), ended)
-	l.unit.learn(ran, l.n, worked-begun)
+	return ran
 }
 
 // alone runs every task on the caller.

@@ -169,3 +169,44 @@ func TestPoolBearsLateHelpers(t *testing.T) {
 	<-late
 	p.close()
 }
+
+// TestPoolTimesNoShortLoops: a short loop reads no clock and is offered to those helpers that longer ones have.
+func TestPoolTimesNoShortLoops(t *testing.T) {
+	p := newPool(2)
+	defer p.close()
+	reads := 0
+	p.now = func() time.Duration { reads++; return 0 }
+	p.gauge.until = time.Hour
+	for _, c := range []struct {
+		ns     float64 // of each of two tasks
+		active int32
+		offers uint64
+		reads  int
+	}{
+		{shortNS/2 - 1, 1, 1, 0},
+		{shortNS/2 - 1, 0, 0, 0},
+		{shortNS / 2, 1, 1, 2},
+		{shortNS / 2, 0, 0, 2},
+	} {
+		var ran atomic.Int32
+		p.gauge.active.Store(c.active)
+		reads = 0
+		turn := p.turn.Load()
+		p.run(newLoop(2, c.ns, func(int) { ran.Add(1) }))
+		if got := p.turn.Load() - turn; got != c.offers || reads != c.reads || ran.Load() != 2 {
+			t.Errorf("2 tasks of %g ns, %d helpers: %d offers, %d clock reads, %d tasks run, want %d, %d and 2", c.ns, c.active, got, reads, ran.Load(), c.offers, c.reads)
+		}
+	}
+}
+
+// TestDotsOfALayerAreShort: of a small model's products with one row, only that with the vocabulary is timed.
+func TestDotsOfALayerAreShort(t *testing.T) {
+	b := New(2)
+	defer func() { _ = b.Close() }()
+	for n, short := range map[int]bool{288: true, 768: true, 32000: false} {
+		l := b.dotsLoop(dotsWork{m: 1, n: n, k: 288, rowBytes: 4 * 288})
+		if l.inline || l.short != short {
+			t.Errorf("%d rows of 288: inline %t, short %t, want false, %t", n, l.inline, l.short, short)
+		}
+	}
+}
