@@ -70,8 +70,8 @@ func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
 	defer stages.Close()
 	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: dataset.WithUnit(stages.Show)}
 	if from != nil {
-		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
-			return fmt.Errorf("checkpoint %s: %w", from.Dir, err)
+		if options.Tokenizer, err = TokenizerOf(from); err != nil {
+			return err
 		}
 	} else if options.Tokenizer, err = l.startTokenizer(); err != nil {
 		return err

@@ -85,10 +85,8 @@ func (l *loop) lookAhead(from *checkpoint.Loaded) (r *Refused, further bool, err
 // It is nil where the text decides. named says whether what is named is there.
 func (l *loop) knownTokenizer(from *checkpoint.Loaded, r *Refused) (t token.Tokenizer, named bool, err error) {
 	if from != nil {
-		if t, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
-			return nil, false, fmt.Errorf("checkpoint %s: %w", from.Dir, err)
-		}
-		return t, true, nil
+		t, err = TokenizerOf(from)
+		return t, err == nil, err
 	}
 	named = true
 	if file := l.Data.Tokenizer.File; file != "" {
