@@ -6,6 +6,7 @@ import (
 
 	"prenorm/configs/problem"
 	"prenorm/data/corpus"
+	"prenorm/data/dataset"
 	"prenorm/data/token"
 	"prenorm/train/checkpoint"
 	"prenorm/train/safetensors"
@@ -75,7 +76,7 @@ func (l *loop) lookAhead(from *checkpoint.Loaded) (r *Refused, further bool, err
 	if from != nil {
 		room.Step = from.Step
 	} else {
-		room.Text = size
+		room.Text = dataset.Unwritten(l.Data, dataset.Options{Dir: l.ownCache(), Tokenizer: tokenizer})
 	}
 	r.Problems = append(r.Problems, l.Room(room)...)
 	return r, len(r.Problems) == 0, nil
