@@ -78,6 +78,13 @@ type Prober interface {
 	Bandwidth() (read, copied float64)
 }
 
+// Finder is implemented by backends on the host that find the largest of many numbers faster than a loop does.
+type Finder interface {
+	// Largest is the index of the largest element of x, which has elements, and the first of several. Where one is NaN or infinite, finite is false
+	// and the index says nothing.
+	Largest(x []float32) (index int, finite bool)
+}
+
 // Multiplier is implemented by backends that have more than one way to multiply matrices.
 type Multiplier interface {
 	// Multiplies says which one was taken: "cublas" or "own".

@@ -43,7 +43,15 @@ func (p *planter) Bind(c kernels.Call, a kernels.Args) (kernels.Launch, error) {
 }
 
 func (p *planter) spoil(v kernels.View) error {
-	x := make([]float32, v.Len())
+	if v.DType == kernels.BF16 {
+		return overwrite(p, v, kernels.ToBF16(p.value))
+	}
+	return overwrite(p, v, p.value)
+}
+
+// overwrite sets one value of a view, or all of them.
+func overwrite[E any](p *planter, v kernels.View, value E) error {
+	x := make([]E, v.Len())
 	if err := p.Download(x, v); err != nil {
 		return err
 	}
@@ -52,7 +60,7 @@ func (p *planter) spoil(v kernels.View) error {
 		from, to = 0, len(x)
 	}
 	for i := from; i < to; i++ {
-		x[i] = p.value
+		x[i] = value
 	}
 	return p.Upload(v, x)
 }

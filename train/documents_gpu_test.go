@@ -3,22 +3,14 @@
 package train
 
 import (
-	"os"
 	"testing"
 
 	"prenorm/kernels"
-	_ "prenorm/kernels/cuda"
 )
 
 // TestDocumentsOnGPU needs a GPU or the software driver.
 func TestDocumentsOnGPU(t *testing.T) {
-	be, err := kernels.Open("cuda", kernels.Options{MatMul: "own"})
-	if err != nil {
-		if os.Getenv("PRENORM_LIBCUDA") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	be := openGPU(t, kernels.Options{MatMul: "own"})
 	defer be.Close()
 	checkDocuments(t, be)
 }

@@ -2,6 +2,8 @@ package train
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -115,5 +117,24 @@ func TestHeldAllocatesNothing(t *testing.T) {
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// savedAt is a run's checkpoint of a step.
+func savedAt(t *testing.T, j Job, step int64) *checkpoint.Loaded {
+	t.Helper()
+	c, err := checkpoint.Load(checkpoint.OS, filepath.Join(checkpointRoot(j.Dir), fmt.Sprintf("step-%08d", step)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// wantSameTensors wants the weights and moments of two checkpoints to be the same bits.
+func wantSameTensors(t *testing.T, want, have *checkpoint.Loaded) {
+	t.Helper()
+	d, err := checkpoint.Compare(want, have)
+	if err != nil || len(d.Tensors) > 0 {
+		t.Errorf("step %d does not have the weights and moments of step %d: %v, %v", have.Step, want.Step, d.Tensors, err)
 	}
 }

@@ -22,7 +22,7 @@ func (l *loop) openLines(ctx context.Context) error {
 	var weights []float64
 	for i := range l.data.Sources {
 		s := &l.data.Sources[i]
-		lines, kept, err := baseline.Open(filepath.Dir(s.Val.Name()), fingerprints(s.Stats).Prints(), untilEnded{s.Train, ctx}, untilEnded{s.Val, ctx}, l.data.Tokenizer.Vocab())
+		lines, kept, err := baseline.Open(filepath.Dir(s.Val.Name()), fingerprints(s.Stats).Prints(), s.Train, s.Val, l.data.Tokenizer.Vocab(), func() error { return ended(ctx) })
 		if kept != nil {
 			fmt.Fprintf(l.Out, "the next start has to measure the reference lines again: %v\n", kept)
 		}
@@ -34,19 +34,6 @@ func (l *loop) openLines(ctx context.Context) error {
 	}
 	l.lines, l.linesPerByte = baseline.Mean(all, weights), baseline.Mean(perByte, weights)
 	return nil
-}
-
-// untilEnded is tokens that can be read until a context ends.
-type untilEnded struct {
-	baseline.Tokens
-	ctx context.Context
-}
-
-func (u untilEnded) Read(dst []int32, off int64) error {
-	if err := ended(u.ctx); err != nil {
-		return err
-	}
-	return u.Tokens.Read(dst, off)
 }
 
 // introduceLines prints the lines, per token and per byte of validation text.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"prenorm/kernels"
 	"prenorm/kernels/cpu"
 	"prenorm/model/block"
 )
@@ -95,63 +96,70 @@ func texts(t *testing.T, j *Job, kind string) {
 	}
 }
 
-// TestResumeMatrix stops runs of every option twice, after a step and within one, goes on with other numbers of workers, and compares every byte
-// that is left at the end with a run that was not stopped. PRENORM_SLOW=1 takes every option, else one of so many.
+// checkResumed stops a run of an option twice, after a step and within one, goes on on other backends, and compares every byte that is left at
+// the end with a run that was not stopped.
+func checkResumed(t *testing.T, o option, first kernels.Backend, others [2]kernels.Backend) {
+	t.Helper()
+	whole := tinyJob(t)
+	whole.Train.Steps, whole.Checkpoint.Every, whole.Train.Eval.Every, whole.Train.Sample.Every, whole.Train.Inspect.Every = 7, 2, 3, 5, 3
+	o.change(&whole)
+	parts := whole
+	parts.Dir = filepath.Join(t.TempDir(), "parts")
+	parts.Out = &bytes.Buffer{}
+	if _, err := Run(context.Background(), first, whole); err != nil {
+		t.Fatalf("%s: %v", o.name, err)
+	}
+	resumed := 0
+	for round := 0; ; round++ {
+		ctx := context.Context(&stopAfter{context.Background(), 3 * (1 + whole.Train.Accumulate)}) // between two micro-batches, where there are several
+		if parts.MaxStep = 0; round == 1 {
+			ctx, parts.MaxStep = context.Background(), 5
+		} else if round > 1 {
+			ctx = context.Background()
+		}
+		out, err := Run(ctx, others[round%2], parts)
+		if err != nil || round > 3 {
+			t.Fatalf("%s: round %d: %v", o.name, round, err)
+		}
+		if out.Stopped == "" {
+			break
+		}
+		resumed++
+	}
+	if resumed != 2 {
+		t.Errorf("%s: was stopped %d times", o.name, resumed)
+	}
+	want, have := result(t, whole.Dir), result(t, parts.Dir)
+	compared := 0
+	for name, content := range want {
+		if last := fmt.Sprintf("step-%08d", whole.Train.Steps); !strings.Contains(name, last) && name != MetricsFile {
+			continue
+		}
+		compared++
+		if have[name] != content {
+			t.Errorf("%s: %s differs: %s", o.name, name, firstDifference(have[name], content))
+		}
+	}
+	if compared < 6 {
+		t.Errorf("%s: only %d files were compared", o.name, compared)
+	}
+}
+
+// TestResumeMatrix resumes runs of every option with other numbers of workers. PRENORM_SLOW=1 takes every option, else one of so many.
 func TestResumeMatrix(t *testing.T) {
 	every := 24
 	if os.Getenv("PRENORM_SLOW") != "" {
 		every = 1
 	}
-	backends := [...]*cpu.Backend{cpu.New(2), cpu.New(1), cpu.New(3)}
-	for _, be := range backends {
-		defer be.Close()
+	var backends [3]kernels.Backend
+	for i, workers := range []int{2, 1, 3} {
+		backends[i] = cpu.New(workers)
+		defer backends[i].Close()
 	}
 	all, held := optionMatrix(t), 0
 	for i := 0; i < len(all); i += every {
 		o := all[i]
-		whole := tinyJob(t)
-		whole.Train.Steps, whole.Checkpoint.Every, whole.Train.Eval.Every, whole.Train.Sample.Every, whole.Train.Inspect.Every = 7, 2, 3, 5, 3
-		o.change(&whole)
-		parts := whole
-		parts.Dir = filepath.Join(t.TempDir(), "parts")
-		parts.Out = &bytes.Buffer{}
-		if _, err := Run(context.Background(), backends[0], whole); err != nil {
-			t.Fatalf("%s: %v", o.name, err)
-		}
-		resumed := 0
-		for round := 0; ; round++ {
-			ctx := context.Context(&stopAfter{context.Background(), 3 * (1 + whole.Train.Accumulate)}) // between two micro-batches, where there are several
-			if parts.MaxStep = 0; round == 1 {
-				ctx, parts.MaxStep = context.Background(), 5
-			} else if round > 1 {
-				ctx = context.Background()
-			}
-			out, err := Run(ctx, backends[1+round%2], parts)
-			if err != nil || round > 3 {
-				t.Fatalf("%s: round %d: %v", o.name, round, err)
-			}
-			if out.Stopped == "" {
-				break
-			}
-			resumed++
-		}
-		if resumed != 2 {
-			t.Errorf("%s: was stopped %d times", o.name, resumed)
-		}
-		want, have := result(t, whole.Dir), result(t, parts.Dir)
-		compared := 0
-		for name, content := range want {
-			if last := fmt.Sprintf("step-%08d", whole.Train.Steps); !strings.Contains(name, last) && name != MetricsFile {
-				continue
-			}
-			compared++
-			if have[name] != content {
-				t.Errorf("%s: %s differs: %s", o.name, name, firstDifference(have[name], content))
-			}
-		}
-		if compared < 6 {
-			t.Errorf("%s: only %d files were compared", o.name, compared)
-		}
+		checkResumed(t, o, backends[0], [2]kernels.Backend(backends[1:]))
 		held++
 	}
 	if t.Failed() {

@@ -43,7 +43,8 @@ Beside the figures stand ceilings that are measured first: the memory traffic of
 square matrix product, in the run's precision, and on a CPU of multiply-adds in registers, which is then what shares are of. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
 view once: what is written at the speed of a copy, with as much of what is read, and what is read besides at that of reading) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
 the model's arithmetic in matrix products and attention (the backward pass as computed, without what it computes again) over the ceiling
-of arithmetic: model FLOPs utilisation against what was measured, not against a data sheet. For the step's kernels some more steps are timed
+of arithmetic: model FLOPs utilisation against what was measured, not against a data sheet. Writing token by token is held against reading from memory as it was
+right before or after, whichever was faster. For the step's kernels some more steps are timed
 launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
 where that is quick: "naive" is how many times slower they are.
 

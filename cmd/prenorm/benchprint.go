@@ -94,14 +94,14 @@ func printSampling(w io.Writer, all []bench.Sample) {
 		return
 	}
 	fmt.Fprintf(w, "\nsampling, one sequence: prompts of %s, and writing\n", counted(all[0].Prompt, "token"))
-	t := newTable(1, 2, 3, 4, 5, 6)
-	t.row("weights", "prompt tokens/s", "tokens/s", "of fp32", "bytes a token", "GB/s", "of reading")
+	t := newTable(1, 2, 3, 4, 5, 6, 7)
+	t.row("weights", "prompt tokens/s", "tokens/s", "of fp32", "bytes a token", "GB/s", "reading GB/s", "of reading")
 	for _, s := range all {
 		if s.Decode == 0 { // a context of one token leaves nothing to write after the first
 			t.row(s.Weights, metrics.Count(s.Prefill), "none", "", metrics.Bytes(s.BytesPerToken))
 			continue
 		}
-		t.row(s.Weights, metrics.Count(s.Prefill), metrics.Count(s.Decode), fmt.Sprintf("%.2f×", s.Decode/all[0].Decode), metrics.Bytes(s.BytesPerToken), speed(s.GBs), percent(s.Share))
+		t.row(s.Weights, metrics.Count(s.Prefill), metrics.Count(s.Decode), fmt.Sprintf("%.2f×", s.Decode/all[0].Decode), metrics.Bytes(s.BytesPerToken), speed(s.GBs), speed(s.Reading), percent(s.Share))
 	}
 	t.write(w, "  ")
 }

@@ -14,20 +14,51 @@ import (
 // mostShown is how many rows of a list the page has; its file has all.
 const mostShown = 40
 
-// surveyPage makes a survey into a page.
+// surveyPage makes a survey into a page. What is not known has no section.
 func surveyPage(s *survey.Survey, name string) pages.Report {
 	copies, overlap, lines, packed := s.Methods()
-	lead := fmt.Sprintf("%s of text in %s documents. %.1f%% of the documents are copies of others, and %.1f%% of the validation text's n-grams occur in the training text.",
-		metrics.Bytes(s.Train.Bytes+s.Val.Bytes), grouped(int64(s.Train.Documents+s.Val.Documents)), shareOf(s.Copies.Exact+s.Copies.Near, s.Copies.Compared), 100*s.Overlap.Share())
-	return pages.Report{Title: "The text: " + name, Lead: strings.Join(append([]string{lead}, s.Notes...), "\n\n"),
-		Facts: []pages.Fact{{Name: "Tokenizer", Value: fmt.Sprintf("%s, %d ids", s.Tokenizer, s.Vocab)}},
-		Sections: []pages.Section{
-			{Title: "Size", Tables: []pages.Table{sizeTable(s)}, Figures: []pages.Figure{lengthFigure(s)}},
-			{Title: "Scripts", Tables: []pages.Table{scriptTable(s)}, Figures: []pages.Figure{scriptFigure(s)}},
-			{Title: "Copies", Text: copies, Tables: copyTables(s), Figures: copyFigures(s)},
-			{Title: "Validation text in the training text", Text: overlap, Tables: overlapTables(s)},
-			{Title: "Lines of reference", Text: lines, Tables: []pages.Table{lineTable(s, packed)}, Figures: []pages.Figure{lineFigure(s)}},
-		}}
+	page := pages.Report{Title: "The text: " + name, Lead: strings.Join(append([]string{lead(s)}, s.Notes...), "\n\n"),
+		Facts: []pages.Fact{{Name: "Tokenizer", Value: fmt.Sprintf("%s, %d ids", s.Tokenizer, s.Vocab)}}}
+	if len(s.Sources) > 0 {
+		page.Sections = append(page.Sections, sourcesSection(s))
+	}
+	size := pages.Section{Title: "Size", Tables: []pages.Table{sizeTable(s.Part)}}
+	if !s.Text {
+		page.Sections = append(page.Sections, size)
+	} else {
+		size.Figures = []pages.Figure{lengthFigure(s)}
+		page.Sections = append(page.Sections, size,
+			pages.Section{Title: "Scripts", Tables: []pages.Table{scriptTable(s.Part)}, Figures: []pages.Figure{scriptFigure(s)}},
+			pages.Section{Title: "Copies", Text: copies, Tables: copyTables(s), Figures: copyFigures(s)},
+			pages.Section{Title: "Validation text in the training text", Text: overlap, Tables: overlapTables(s)})
+	}
+	reference := pages.Section{Title: "Lines of reference", Text: lines, Tables: []pages.Table{lineTable(s.Part, packed)}}
+	if s.Text {
+		reference.Figures = []pages.Figure{lineFigure(s)}
+	}
+	page.Sections = append(page.Sections, reference)
+	for _, x := range s.Sources {
+		page.Sections = append(page.Sections, sourceSection(x))
+	}
+	return page
+}
+
+// lead says in a sentence or two what was found.
+func lead(s *survey.Survey) string {
+	tokens := fmt.Sprintf("%s tokens", grouped(s.Train.Tokens+s.Val.Tokens))
+	if !s.Text {
+		return tokens + " of a tokenizer that is not known."
+	}
+	of := ""
+	if n := len(s.Sources); n > 0 {
+		of = fmt.Sprintf(" of %d sources", n)
+	}
+	documents := "documents whose number is not known"
+	if n := s.Train.Documents + s.Val.Documents; n > 0 {
+		documents = grouped(int64(n)) + " documents"
+	}
+	return fmt.Sprintf("%s of text in %s%s, %s. %.1f%% of the documents are copies of others, and %.1f%% of the validation text's n-grams occur in the training text.",
+		metrics.Bytes(s.Train.Bytes+s.Val.Bytes), documents, of, tokens, shareOf(s.Copies.Exact+s.Copies.Near, s.Copies.Compared), 100*s.Overlap.Share())
 }
 
 // printPage prints a page's words and tables.
@@ -49,15 +80,29 @@ func printPage(w io.Writer, r pages.Report) {
 
 func shareOf(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
 
-func sizeTable(s *survey.Survey) pages.Table {
+// unknown is shown for what is not known.
+const unknown = "–"
+
+func sizeTable(p survey.Part) pages.Table {
 	t := pages.Table{Name: "size", Columns: []string{"", "documents", "bytes", "characters", "words", "tokens", "bytes a token"}}
 	for _, side := range []struct {
 		name string
 		survey.Side
-	}{{"training", s.Train}, {"validation", s.Val}} {
-		t.Row(side.name, grouped(int64(side.Documents)), grouped(side.Bytes), grouped(side.Characters), grouped(side.Words), grouped(side.Tokens), float64(side.Bytes)/float64(max(side.Tokens, 1)))
+	}{{"training", p.Train}, {"validation", p.Val}} {
+		if !p.Text {
+			t.Row(side.name, unknown, unknown, unknown, unknown, grouped(side.Tokens), unknown)
+			continue
+		}
+		t.Row(side.name, documentsOf(side.Side), grouped(side.Bytes), grouped(side.Characters), grouped(side.Words), grouped(side.Tokens), float64(side.Bytes)/float64(max(side.Tokens, 1)))
 	}
 	return t
+}
+
+func documentsOf(s survey.Side) string {
+	if s.Documents == 0 {
+		return unknown
+	}
+	return grouped(int64(s.Documents))
 }
 
 // binName is the sizes of a bin in short: "<1k".
@@ -93,7 +138,7 @@ func lengthFigure(s *survey.Survey) pages.Figure {
 	return f
 }
 
-func scriptTable(s *survey.Survey) pages.Table {
+func scriptTable(s survey.Part) pages.Table {
 	t := pages.Table{Name: "scripts", Columns: []string{"script", "training, %", "characters", "mainly in it", "validation, %"},
 		Note: "Shares of the characters that belong to a script; digits, spaces and punctuation belong to none. Mainly in it: training documents."}
 	val := map[string]survey.Script{}
@@ -125,8 +170,7 @@ func scriptFigure(s *survey.Survey) pages.Figure {
 	return f
 }
 
-func copyTables(s *survey.Survey) []pages.Table {
-	c := s.Copies
+func copyCounts(c survey.Copies) pages.Table {
 	counts := pages.Table{Name: "copies", Columns: []string{"", "documents", "% of documents"}}
 	for _, row := range []struct {
 		name string
@@ -135,6 +179,12 @@ func copyTables(s *survey.Survey) []pages.Table {
 		counts.Row(row.name, grouped(int64(row.n)), shareOf(row.n, c.Compared))
 	}
 	counts.Row("bytes of copies", grouped(c.Bytes), "")
+	return counts
+}
+
+func copyTables(s *survey.Survey) []pages.Table {
+	c := s.Copies
+	counts := copyCounts(c)
 	list := pages.Table{Name: "copies-list", Columns: []string{"copy", "of", "similarity", "bytes"}, Raw: &pages.Table{Columns: []string{"copy", "of", "similarity", "exact", "bytes"}}}
 	for i, d := range c.List {
 		if i < mostShown {
@@ -174,8 +224,7 @@ func copyFigures(s *survey.Survey) []pages.Figure {
 	return []pages.Figure{f}
 }
 
-func overlapTables(s *survey.Survey) []pages.Table {
-	o := s.Overlap
+func overlapCounts(o survey.Overlap) pages.Table {
 	counts := pages.Table{Name: "overlap", Columns: []string{"in the training text", "validation", "of", "%"}}
 	counts.Row("n-grams", grouped(o.Found), grouped(o.Grams), 100*o.Share())
 	for _, row := range []struct {
@@ -184,6 +233,12 @@ func overlapTables(s *survey.Survey) []pages.Table {
 	}{{"documents with any", o.Any}, {"documents with half", o.Half}, {"documents with all", o.All}} {
 		counts.Row(row.name, grouped(int64(row.n)), grouped(int64(o.Documents)), shareOf(row.n, o.Documents))
 	}
+	return counts
+}
+
+func overlapTables(s *survey.Survey) []pages.Table {
+	o := s.Overlap
+	counts := overlapCounts(o)
 	list := pages.Table{Name: "overlap-list", Columns: []string{"validation document", "most of it in", "% found", "n-grams"}, Raw: &pages.Table{Columns: []string{"document", "train", "share", "grams"}}}
 	for i, d := range o.List {
 		if i < mostShown {
@@ -194,14 +249,25 @@ func overlapTables(s *survey.Survey) []pages.Table {
 	return listed(counts, list, o.Any)
 }
 
-func lineTable(s *survey.Survey, packed string) pages.Table {
+func lineTable(s survey.Part, packed string) pages.Table {
 	l := s.Lines
-	t := pages.Table{Name: "lines", Columns: []string{"", "nats a token", "bits a byte"}, Note: packed}
-	t.Row("ln V", l.Uniform, l.BitsPerByte.Uniform)
-	t.Row("unigram", l.Unigram, l.BitsPerByte.Unigram)
-	t.Row("bigram", l.Bigram, l.BitsPerByte.Bigram)
-	t.Row("unigram of the training text on itself", l.TrainUnigram, "")
-	t.Row("bigram of the training text on itself", l.TrainBigram, "")
+	t := pages.Table{Name: "lines", Columns: []string{"", "nats a token"}}
+	rows := []struct {
+		name  string
+		nats  float64
+		bytes any
+	}{{"ln V", l.Uniform, l.BitsPerByte.Uniform}, {"unigram", l.Unigram, l.BitsPerByte.Unigram}, {"bigram", l.Bigram, l.BitsPerByte.Bigram},
+		{"unigram of the training text on itself", l.TrainUnigram, ""}, {"bigram of the training text on itself", l.TrainBigram, ""}}
+	if !s.Text {
+		for _, r := range rows {
+			t.Row(r.name, r.nats)
+		}
+		return t
+	}
+	t.Columns, t.Note = append(t.Columns, "bits a byte"), packed
+	for _, r := range rows {
+		t.Row(r.name, r.nats, r.bytes)
+	}
 	t.Row("gzip, validation", "", s.Val.Packed.Gzip)
 	t.Row("zstd, validation", "", s.Val.Packed.Zstd)
 	t.Row("zstd, validation given training", "", s.Val.Packed.ZstdGiven)

@@ -13,6 +13,7 @@ import (
 
 	"prenorm/configs"
 	"prenorm/data/dataset"
+	"prenorm/data/shard"
 	"prenorm/data/survey"
 	"prenorm/data/token"
 	"prenorm/train/metrics"
@@ -31,13 +32,16 @@ func newDataReport() *cobra.Command {
 		Short: "what is in a text: sizes, scripts, copies, overlap, and what little knowledge reaches",
 		Long: `Survey the text of a run file or preset, or of files, globs and folders: documents, bytes and tokens, lengths, scripts, documents that are copies
 of others or nearly so, validation text that occurs in the training text, the lines of reference that losses are told by, and what gzip and zstd
-make of the text. Files are divided, and named, as a run would.
+make of the text. Files are divided, and named, as a run would. Of several sources (data.sources) there is a table of each and of all, their weights
+beside their sizes, and which one's validation text is in which one's training text. Token files (.bin of nanoGPT or llm.c) are looked at by the text
+that their ids stand for, where --tokenizer or the run file names their tokenizer, and by their ids alone where nothing does.
 
 The tokens of a run's text are kept where training looks for them (data.cache, or runs/NAME/data), so that the run starts at once; those of files
 are not kept. Copies are left out of training by data.duplicates. docs/data-report.md says how every figure is made, and what memory it takes.`,
 		Example: `  prenorm data report run.yaml
   prenorm data report quickstart --set data.train=corpus/ --out report   # report/report.html, with plots
-  prenorm data report 'texts/*.jsonl.gz' --tokenizer gpt2 --json`,
+  prenorm data report 'texts/*.jsonl.gz' --tokenizer gpt2 --json
+  prenorm data report train.bin --tokenizer gpt2`,
 		Args:              arguments(1, -1, "a run file or preset, or files of text"),
 		ValidArgsFunction: completeRunFile,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -64,7 +68,11 @@ func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs
 		}
 		run, kept = loaded.Run, true
 	} else {
-		loaded, err := configs.Parse("the command line", []byte("data: {tokenizer: {kind: byte}}"), f.sets)
+		defaults := "data: {tokenizer: {kind: byte}}"
+		if !slices.ContainsFunc(args, func(path string) bool { return !shard.IsForeign(path) }) {
+			defaults = "{}" // ids have the tokenizer that they were made with, or an unknown one
+		}
+		loaded, err := configs.Parse("the command line", []byte(defaults), f.sets)
 		if err != nil {
 			return run, false, err
 		}
@@ -86,9 +94,6 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(run.Data.Sources) > 0 {
-		return wrongUsage(cmd, "the run has several sources, and a report is of one text: name the files of a source (%s data report FILE...)", programName())
-	}
 	temporary, err := os.MkdirTemp("", "prenorm-report-")
 	if err != nil {
 		return err
@@ -106,13 +111,20 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	defer release()
 	stages := metrics.NewStages(cmd.ErrOrStderr())
 	defer stages.Close()
-	stdin, closeInput, err := rereadable(cmd, input, slices.Concat(run.Data.Train, run.Data.Val.Files), temporary)
+	stdin, closeInput, err := rereadable(cmd, input, run.Data.Paths(), temporary)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeInput()) }()
+	ids, err := survey.IDs(run.Data, stop)
+	if err != nil {
+		return err
+	}
+	if ids != nil { // training would refuse the run, and would not look for its tokens
+		dir, run.Data.Cache = temporary, ""
+	}
 	progress := dataset.WithUnit(stages.Show)
-	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Progress: progress, Stop: stop, Log: stages.Line})
+	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line})
 	if err != nil {
 		return err
 	}

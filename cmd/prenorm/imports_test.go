@@ -38,7 +38,7 @@ var packages = map[string]string{
 	"data/inorder":  "",
 	"data/dedup":    "",
 	"data/baseline": "data/shard",
-	"data/survey":   "data data/baseline data/corpus data/dataset data/dedup data/inorder",
+	"data/survey":   "data data/baseline data/corpus data/dataset data/dedup data/inorder data/shard data/token",
 	"data/dataset":  "configs/problem data data/batch data/corpus data/regular data/shard data/token",
 
 	"kernels":            "",

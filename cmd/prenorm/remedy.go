@@ -16,6 +16,9 @@ var remedies = strings.NewReplacer(
 // checkRemedies are flags of prenorm check for those of commands that read a run file.
 var checkRemedies = strings.NewReplacer("--set precision=fp32", "--precision fp32")
 
+// replayRemedies leave out a flag that prenorm replay does not have, nor need: the CPU replays steps of every precision.
+var replayRemedies = strings.NewReplacer(" --set precision=fp32", "")
+
 // advised is an error with other remedies in its text.
 type advised struct {
 	err      error
@@ -27,6 +30,9 @@ func ofTrained(err error) error { return advised{err, remedies} }
 
 // ofCheck puts the flags of prenorm check into an error's text.
 func ofCheck(err error) error { return advised{err, checkRemedies} }
+
+// ofReplay puts the flags of prenorm replay into an error's text.
+func ofReplay(err error) error { return advised{err, replayRemedies} }
 
 func (e advised) Error() string { return e.remedies.Replace(e.err.Error()) }
 func (e advised) Unwrap() error { return e.err }

@@ -31,8 +31,8 @@ the folder guard of the run's folder. The bundle holds all that the step was mad
 and the batches, loss and gradient norm of the last steps before it, which are listed.
 
 On the kind of device that it was recorded on, loss and gradient norm have the same bits and the same op is named as the first whose output was
-not finite; anything else is exit code 1. With another --device sums differ in their last bits: then it is told what is found there, and the exit
-code is 1 only where the step is applied.
+not finite; anything else is exit code 1. With another --device sums differ in their last bits: then it is told what is found there and by how much
+loss and norm differ, and the exit code is 1 only where the step is applied. The CPU replays steps of every precision in fp32.
 
 A bundle is a zip archive: report.json in it has the sizes of every tensor, gradient and moment and of each launch's output, batches.txt the text,
 before.txt that of the steps before.`,
@@ -74,9 +74,9 @@ func (f *replayFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	be, err := openBackend(run.Device, run.Options(), cmd.ErrOrStderr())
+	be, err := openSettled(run.Device, run.Options(), cmd.ErrOrStderr())
 	if err != nil {
-		return err
+		return ofReplay(err)
 	}
 	defer be.Close()
 	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsNone, os.Exit)
@@ -103,6 +103,9 @@ func (f *replayFlags) runOf(b *train.Bundle) (configs.Run, error) {
 	}
 	if f.workers > 0 {
 		run.Workers = f.workers
+	}
+	if b.Report.Products == ownProducts {
+		run.Kernels.MatMul = ownProducts // what auto came to then, it need not come to here
 	}
 	if run.Model.Vocab == 0 {
 		t, err := token.Unmarshal(b.State.Files[train.TokenizerFile])
@@ -182,8 +185,8 @@ func compareReplay(w io.Writer, be kernels.Backend, b *train.Bundle, r train.Rep
 	case same:
 		fmt.Fprintln(w, "same, bit for bit")
 		return nil
-	case be.Name() != b.Report.Device || string(kernels.PrecisionOf(be)) != b.Report.Precision:
-		fmt.Fprintf(w, "held back here too; bits are those of another device than %s\n", shown(b.Report.Device))
+	case elsewhere(be, b.Report) != "":
+		fmt.Fprintf(w, "held back here too, %s; %s\n", elsewhere(be, b.Report), difference(b.Report, r.Result))
 		return nil
 	default:
 		fmt.Fprintln(w, "NOT the same: loss, gradient norm or the op that is named differ")

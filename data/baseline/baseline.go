@@ -14,6 +14,29 @@ type Tokens interface {
 	Read(dst []int32, off int64) error
 }
 
+// Stop is asked before every block of ids that is read; an error that it returns ends the work. It may be nil.
+type Stop func() error
+
+// before has every Read of a text ask first.
+func (s Stop) before(text Tokens) Tokens {
+	if s == nil {
+		return text
+	}
+	return stoppable{text, s}
+}
+
+type stoppable struct {
+	Tokens
+	stop Stop
+}
+
+func (s stoppable) Read(dst []int32, off int64) error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	return s.Tokens.Read(dst, off)
+}
+
 // Lines are cross-entropies on the validation text, in nats a token: means over all tokens but the first, as an evaluation's loss is one.
 // Frequencies are those of the training text, so that nothing was seen before.
 type Lines struct {
@@ -65,16 +88,20 @@ const (
 	stretchCount = 64
 )
 
-// Measure counts the training text and measures the lines on the validation text, which has two tokens at least. Memory is 16 bytes for each
-// id of the vocabulary, and what [pairs] holds.
-func Measure(train, val Tokens, vocab int) (Lines, error) {
-	c, err := count(train, vocab)
+// Measure counts the training text and measures the lines on the validation text: see [Count] and [Counts.Lines].
+func Measure(train, val Tokens, vocab int, stop Stop) (Lines, error) {
+	c, err := Count(train, vocab, stop)
 	if err != nil {
-		return Lines{}, fmt.Errorf("reference lines: the training text: %w", err)
+		return Lines{}, err
 	}
-	l := Lines{Uniform: math.Log(float64(vocab)), Pairs: c.total, Full: c.full}
+	return c.Lines(val, stop)
+}
+
+// Lines measures the lines on the validation text, which has two tokens at least.
+func (c *Counts) Lines(val Tokens, stop Stop) (Lines, error) {
+	l := Lines{Uniform: math.Log(float64(len(c.single))), Pairs: c.total, Full: c.full}
 	var unigram, bigram float64
-	err = neighbours(val, mostTargets, func(a, b int32) bool {
+	err := neighbours(stop.before(val), mostTargets, func(a, b int32) bool {
 		p := c.unigram(b)
 		unigram -= math.Log(p)
 		bigram -= math.Log(c.bigram(a, b, p))
@@ -91,13 +118,19 @@ func Measure(train, val Tokens, vocab int) (Lines, error) {
 	return l, nil
 }
 
-// InSample is the entropy of a text's token frequencies, and that of a token given the one before it, in nats: what the text's own counts
-// reach on the text itself, less than they would on another. Pairs are counted up to the limits of [Measure].
-func InSample(text Tokens, vocab int) (unigram, bigram float64, err error) {
-	c, err := count(text, vocab)
+// InSample counts a text and returns its entropies: see [Counts.InSample].
+func InSample(text Tokens, vocab int, stop Stop) (unigram, bigram float64, err error) {
+	c, err := Count(text, vocab, stop)
 	if err != nil {
 		return 0, 0, err
 	}
+	unigram, bigram = c.InSample()
+	return unigram, bigram, nil
+}
+
+// InSample is the entropy of the text's token frequencies, and that of a token given the one before it, in nats: what the text's own counts
+// reach on the text itself, less than they would on another. Pairs are those that were counted.
+func (c *Counts) InSample() (unigram, bigram float64) {
 	for _, n := range c.single {
 		if n > 0 {
 			p := float64(n) / float64(c.tokens)
@@ -107,11 +140,11 @@ func InSample(text Tokens, vocab int) (unigram, bigram float64, err error) {
 	c.pairs.each(func(a int32, n uint32) {
 		bigram -= float64(n) / float64(c.total) * math.Log(float64(n)/float64(c.before[a]))
 	})
-	return unigram, bigram, nil
+	return unigram, bigram
 }
 
-// counts are of a training text.
-type counts struct {
+// Counts are of a training text.
+type Counts struct {
 	tokens int64
 	single []int64  // by id, of all tokens
 	before []uint32 // by id: pairs that it is the first of
@@ -121,42 +154,58 @@ type counts struct {
 	full   bool
 }
 
-func count(text Tokens, vocab int) (*counts, error) {
-	c := &counts{tokens: text.Len(), single: make([]int64, vocab), before: make([]uint32, vocab), kinds: make([]uint32, vocab), pairs: newPairs(vocab)}
+// Count counts the tokens of a text, and pairs up to the limits of work. Memory is 16 bytes for each id of the vocabulary, and what [pairs] holds.
+func Count(text Tokens, vocab int, stop Stop) (*Counts, error) {
+	c := &Counts{tokens: text.Len(), single: make([]int64, vocab), before: make([]uint32, vocab), kinds: make([]uint32, vocab), pairs: newPairs(vocab)}
+	text = stop.before(text)
+	err := c.countSingle(text)
+	if err == nil {
+		err = neighbours(text, mostCounted, c.addPair)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("counting the training text's tokens: %w", err)
+	}
+	return c, nil
+}
+
+func (c *Counts) countSingle(text Tokens) error {
 	ids := make([]int32, block)
 	for at := int64(0); at < c.tokens; at += int64(len(ids)) {
 		ids = ids[:min(block, c.tokens-at)]
 		if err := text.Read(ids, at); err != nil {
-			return nil, err
+			return err
 		}
 		for _, id := range ids {
-			if int(id) >= vocab || id < 0 {
-				return nil, fmt.Errorf("id %d is outside the vocabulary of %d ids", id, vocab)
+			if int(id) >= len(c.single) || id < 0 {
+				return fmt.Errorf("id %d is outside the vocabulary of %d ids", id, len(c.single))
 			}
 			c.single[id]++
 		}
 	}
-	return c, neighbours(text, mostCounted, func(a, b int32) bool {
-		first, ok := c.pairs.add(a, b)
-		if !ok {
-			c.full = true
-			return false
-		}
-		c.before[a]++
-		c.total++
-		if first {
-			c.kinds[a]++
-		}
-		return true
-	})
+	return nil
 }
 
-func (c *counts) unigram(b int32) float64 {
+// addPair counts a pair, or says that there is no room for more.
+func (c *Counts) addPair(a, b int32) bool {
+	first, ok := c.pairs.add(a, b)
+	if !ok {
+		c.full = true
+		return false
+	}
+	c.before[a]++
+	c.total++
+	if first {
+		c.kinds[a]++
+	}
+	return true
+}
+
+func (c *Counts) unigram(b int32) float64 {
 	return (float64(c.single[b]) + 1) / float64(c.tokens+int64(len(c.single)))
 }
 
 // bigram is p(b|a), where p is p(b).
-func (c *counts) bigram(a, b int32, p float64) float64 {
+func (c *Counts) bigram(a, b int32, p float64) float64 {
 	kinds := float64(c.kinds[a])
 	if kinds == 0 {
 		return p
@@ -173,10 +222,7 @@ func neighbours(text Tokens, most int64, use func(a, b int32) bool) error {
 	ids := make([]int32, block)
 	for i := range count {
 		from := i * (n / count)
-		end := from + min(n/count, most/count)
-		if count == 1 {
-			end = n
-		}
+		end := from + min(n, most)/count
 		for at := from; at < end-1; at += int64(len(ids)) - 1 { // the last id of a block starts the next
 			ids = ids[:min(block, end-at)]
 			if err := text.Read(ids, at); err != nil {

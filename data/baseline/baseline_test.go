@@ -63,7 +63,7 @@ func TestMean(t *testing.T) {
 func TestCycle(t *testing.T) {
 	const vocab, rounds = 7, 50
 	cycle := repeat(vocab*rounds, func(i int) int32 { return int32(i % vocab) })
-	dense, err := Measure(cycle, cycle, vocab)
+	dense, err := Measure(cycle, cycle, vocab, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +75,14 @@ func TestCycle(t *testing.T) {
 		t.Errorf("%+v, want bigram %g", dense, bigram)
 	}
 	small(t, 0, 0, 0, 0)
-	if table, err := Measure(cycle, cycle, vocab); err != nil || table != dense {
+	if table, err := Measure(cycle, cycle, vocab, nil); err != nil || table != dense {
 		t.Errorf("table %+v, matrix %+v, %v", table, dense, err)
 	}
 }
 
 // TestByHand has a text with an id that different ones follow.
 func TestByHand(t *testing.T) {
-	l, err := Measure(ids{0, 1, 0, 2, 0, 1}, ids{0, 1, 0, 2}, 3)
+	l, err := Measure(ids{0, 1, 0, 2, 0, 1}, ids{0, 1, 0, 2}, 3, nil)
 	// Smoothed frequencies are 4/9, 3/9 and 2/9. Of three pairs with 0 two go to 1, so that p(1|0) = (2+2*3/9)/(3+2), p(2|0) = (1+2*2/9)/5; p(0|1) = (1+4/9)/(1+1).
 	unigram, bigram := -math.Log(3./9*4/9*2/9)/3, -math.Log(8./15*13/18*13/45)/3
 	if err != nil || !within(l.Unigram, unigram, 1e-12) || !within(l.Bigram, bigram, 1e-12) {
@@ -114,7 +114,7 @@ func TestSources(t *testing.T) {
 			r, last := rand.New(rand.NewPCG(seed, 1)), int32(0)
 			return repeat(n, func(int) int32 { last = c.next(r, last); return last })
 		}
-		l, err := Measure(draw(1), draw(2), c.vocab)
+		l, err := Measure(draw(1), draw(2), c.vocab, nil)
 		tolerance := 8/math.Sqrt(n) + float64(c.vocab*c.vocab)/n
 		if err != nil || !within(l.Unigram, c.unigram, tolerance) || !within(l.Bigram, c.bigram, tolerance) {
 			t.Errorf("%s: %+v, %v, want %g and %g", name, l, err, c.unigram, c.bigram)
@@ -128,12 +128,56 @@ func TestHonest(t *testing.T) {
 	const vocab = 500
 	draw := func(n int) ids { return repeat(n, func(int) int32 { return r.Int32N(vocab) }) }
 	train, val := draw(5000), draw(5000)
-	l, err := Measure(train, val, vocab)
+	l, err := Measure(train, val, vocab, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, in, err := InSample(val, vocab); err != nil || in > 3 || l.Bigram < l.Uniform {
+	small(t, 0, 0, 0, 0) // a table, which grows
+	if table, err := Measure(train, val, vocab, nil); err != nil || table != l {
+		t.Errorf("table %+v, matrix %+v, %v", table, l, err)
+	}
+	if _, in, err := InSample(val, vocab, nil); err != nil || in > 3 || l.Bigram < l.Uniform {
 		t.Errorf("bigram %.2f, in sample %.2f, ln V %.2f, %v", l.Bigram, in, l.Uniform, err)
+	}
+}
+
+// TestTableIsBounded fills the table with the most pairs, by which it does not grow once more.
+func TestTableIsBounded(t *testing.T) {
+	const most = 1 << 12
+	small(t, 0, most, 0, 0)
+	p := newPairs(most + 1)
+	for i := range int32(most + 1) {
+		if first, ok := p.add(i, 0); !first || ok != (i < most) {
+			t.Fatalf("pair %d: %v, %v", i, first, ok)
+		}
+	}
+	if len(p.keys) != 2*most || len(p.counts) != 2*most || p.of(most-1, 0) != 1 || p.of(most, 0) != 0 {
+		t.Errorf("%d and %d places for %d pairs", len(p.keys), len(p.counts), most)
+	}
+}
+
+// TestStop has a stop that comes before each block in turn, until all is read: it ends the work with its error, and changes no line.
+func TestStop(t *testing.T) {
+	text := repeat(2*block+5, func(i int) int32 { return int32(i % 3) })
+	want, err := Measure(text, text, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := errors.New("ended")
+	for blocks := 0; ; blocks++ {
+		asked := 0
+		l, _, err := Open(t.TempDir(), Prints{"t", "a", "b"}, text, text, 3, func() error {
+			if asked++; asked > blocks {
+				return ended
+			}
+			return nil
+		})
+		if err == nil && blocks == 9 && asked == 9 && l == want { // three blocks, each read for its tokens, for its pairs and for its targets
+			return
+		}
+		if !errors.Is(err, ended) || asked != blocks+1 || blocks == 9 {
+			t.Fatalf("stopped before block %d: asked %d times, %+v, %v", blocks, asked, l, err)
+		}
 	}
 }
 
@@ -141,17 +185,17 @@ func TestHonest(t *testing.T) {
 func TestLimits(t *testing.T) {
 	small(t, 0, 10, 0, 0)
 	train := repeat(40, func(i int) int32 { return int32(i) })
-	l, err := Measure(train, train, 40)
+	l, err := Measure(train, train, 40, nil)
 	if err != nil || !l.Full || l.Pairs != 10 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	small(t, 0, 1<<20, 64*10, 64*10)
 	// Blocks of 100 tokens of one id each, 640 of 64000 read: ten of each of 64 stretches.
 	long := repeat(64000, func(i int) int32 { return int32(i / 1000) })
-	if l, err = Measure(long, long, 64); err != nil || l.Full || l.Pairs != 64*9 || l.Targets != 64*9 {
+	if l, err = Measure(long, long, 64, nil); err != nil || l.Full || l.Pairs != 64*9 || l.Targets != 64*9 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if _, in, _ := InSample(long, 64); in != 0 {
+	if _, in, _ := InSample(long, 64, nil); in != 0 {
 		t.Errorf("stretches of one id have a bigram entropy of %g", in)
 	}
 }
@@ -171,21 +215,21 @@ func TestInSample(t *testing.T) {
 			{ids{3, 3, 1, 3}, -0.75*math.Log(0.75) + 0.25*math.Log(4), 2. / 3 * math.Ln2},
 			{ids{2, 2, 2}, 0, 0},
 		} {
-			unigram, bigram, err := InSample(c.ids, 5)
+			unigram, bigram, err := InSample(c.ids, 5, nil)
 			if err != nil || math.Abs(unigram-c.unigram) > 1e-12 || math.Abs(bigram-c.bigram) > 1e-12 {
 				t.Errorf("%v: unigram %g, want %g, bigram %g, want %g, %v", c.ids, unigram, c.unigram, bigram, c.bigram, err)
 			}
 		}
 	}
 	for _, text := range []Tokens{broken{}, ids{0, 5}, ids{-1}} {
-		if _, _, err := InSample(text, 5); err == nil {
+		if _, _, err := InSample(text, 5, nil); err == nil {
 			t.Errorf("%v has entropies", text)
 		}
-		if _, err := Measure(text, ids{0, 1}, 5); err == nil {
+		if _, err := Measure(text, ids{0, 1}, 5, nil); err == nil {
 			t.Errorf("%v has lines", text)
 		}
 	}
-	if _, err := Measure(ids{0, 1}, ids{0}, 5); err == nil {
+	if _, err := Measure(ids{0, 1}, ids{0}, 5, nil); err == nil {
 		t.Error("a validation text of one token has lines")
 	}
 }
@@ -209,11 +253,11 @@ func TestKept(t *testing.T) {
 	dir := t.TempDir()
 	text := ids{0, 1, 2, 0, 1}
 	p := Prints{"t", "a", "b"}
-	l, kept, err := Open(dir, p, text, text, 3)
+	l, kept, err := Open(dir, p, text, text, 3, nil)
 	if err != nil || kept != nil {
 		t.Fatal(err, kept)
 	}
-	if again, _, err := Open(dir, p, broken{}, broken{}, 3); err != nil || again != l {
+	if again, _, err := Open(dir, p, broken{}, broken{}, 3, nil); err != nil || again != l {
 		t.Errorf("%+v, %v, kept were %+v", again, err, l)
 	}
 	for _, other := range []Prints{{"x", "a", "b"}, {"t", "x", "b"}, {"t", "a", "x"}, {"ta", "", "b"}} {
@@ -238,7 +282,7 @@ func TestKept(t *testing.T) {
 			t.Errorf("byte %d may change", i)
 		}
 	}
-	if _, kept, err := Open(filepath.Join(dir, "none"), p, text, text, 3); err != nil || kept == nil {
+	if _, kept, err := Open(filepath.Join(dir, "none"), p, text, text, 3, nil); err != nil || kept == nil {
 		t.Errorf("a folder that is not there: %v, %v", kept, err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -31,25 +30,19 @@ func Kept(dir string, p Prints) (Lines, bool) {
 		return Lines{}, false
 	}
 	var l Lines
-	if shard.Unseal(content, &l) != nil || !l.usable() {
+	if shard.Unseal(content, &l) != nil {
 		return Lines{}, false
 	}
 	return l, true
 }
 
-// usable says whether all lines are numbers.
-func (l Lines) usable() bool {
-	sum := l.Uniform + l.Unigram + l.Bigram
-	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
-}
-
 // Open returns the lines that were kept in a folder, or else measures them and keeps them there. kept is nil, or says why they could not be
 // kept, so that they are measured again the next time.
-func Open(dir string, p Prints, train, val Tokens, vocab int) (l Lines, kept, err error) {
+func Open(dir string, p Prints, train, val Tokens, vocab int, stop Stop) (l Lines, kept, err error) {
 	if l, ok := Kept(dir, p); ok {
 		return l, nil, nil
 	}
-	if l, err = Measure(train, val, vocab); err != nil {
+	if l, err = Measure(train, val, vocab, stop); err != nil {
 		return l, nil, err
 	}
 	text, err := json.Marshal(l)

@@ -45,7 +45,7 @@ func (p *pairs) add(a, b int32) (first, ok bool) {
 		return true, false
 	}
 	p.keys[at], p.counts[at] = key, 1
-	if p.used++; 2*p.used >= len(p.keys) {
+	if p.used++; 2*p.used > len(p.keys) {
 		p.grow()
 	}
 	return true, true

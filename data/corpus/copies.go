@@ -1,9 +1,6 @@
 package corpus
 
-import (
-	"prenorm/data/dedup"
-	"prenorm/data/inorder"
-)
+import "prenorm/data/dedup"
 
 // dropped are the documents that are left out as copies.
 type dropped struct {
@@ -60,30 +57,9 @@ type Compared struct {
 // Files of data.val.files come first, so that training is rid of copies of them; then those of data.train, in order. Documents are compared
 // as they are before the text is divided. Memory is that of a [dedup.Finder] and the names of the documents.
 func (c *Corpus) Copies(near bool, use func(Copied)) (Compared, error) {
-	var waiting []Copied // documents whose prints are to come
-	var names []string   // of those that were compared, "" of copies
-	finder := dedup.NewFinder(near)
-	pool := inorder.New(func() inorder.Worker[dedup.Print] { return dedup.NewPrinter() }, func(print dedup.Print) {
-		found := waiting[0]
-		waiting = waiting[1:]
-		var is bool
-		if found.Copy, is = finder.Add(print); !is {
-			names = append(names, found.Name)
-			return
-		}
-		names = append(names, "")
-		found.Of = names[found.Copy.Of]
-		use(found)
-	})
-	err := c.readAll(func(place copyPlace, d chunk) {
-		if !d.continues {
-			waiting = append(waiting, Copied{Name: d.name, place: place})
-		}
-		waiting[len(waiting)-1].Bytes += int64(len(d.text))
-		pool.Add(d.text, !d.more)
-	})
-	pool.Close()
-	return Compared{Documents: len(names), Full: finder.Full()}, err
+	compare := newComparer(near, use)
+	err := c.readAll(func(place copyPlace, d chunk) { compare.add(d.name, place, d.text, d.continues, d.more) })
+	return compare.close(), err
 }
 
 // readAll hands on all documents as they are in their files, those of data.val.files first.

@@ -123,6 +123,9 @@ func (g *Grams) hash(n int) uint64 {
 	return h
 }
 
+// Seen is the number of words of the text so far that have ended.
+func (g *Grams) Seen() int { return g.seen }
+
 // End ends a text; the next may follow.
 func (g *Grams) End() {
 	g.Words.End()

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
-
-	"prenorm/data/dedup"
 )
 
 // Script is a script of Unicode and what of a text is written in it. Common and inherited characters, such as spaces, digits and punctuation,
@@ -81,25 +79,17 @@ type look struct {
 	scripts           map[int]int64
 }
 
-// looker looks at documents.
+// looker looks at documents. Words are for others to count.
 type looker struct {
 	look
-	divide *dedup.Words
-	ascii  int64 // letters
+	ascii int64 // letters
 }
 
 // latin is the script of ASCII's letters.
 var latin = scriptOf('a')
 
-func newLooker() *looker {
-	l := &looker{}
-	l.divide = dedup.NewWords(func(uint64) { l.words++ })
-	return l
-}
-
 // Add implements [inorder.Worker].
 func (l *looker) Add(text []byte) {
-	l.divide.Add(text)
 	for i := 0; i < len(text); {
 		c := text[i]
 		l.characters++
@@ -125,9 +115,8 @@ func (l *looker) count(script int, n int64) {
 	l.scripts[script] += n
 }
 
-// End returns what was seen since the last End.
+// End returns what was seen since the last End, without words.
 func (l *looker) End() look {
-	l.divide.End()
 	if l.ascii > 0 {
 		l.count(latin, l.ascii)
 	}
@@ -166,19 +155,26 @@ func (t *tally) add(size int64, l look) {
 	}
 }
 
-// finish ranks scripts and leaves out bins at both ends in which there is nothing.
-func (t *tally) finish() {
+// rank sorts scripts, most characters first, and sets their shares.
+func rank(scripts []Script) {
 	sum := int64(0)
-	for _, s := range t.scripts {
+	for _, s := range scripts {
 		sum += s.Characters
 	}
-	for _, s := range t.scripts {
-		s.Share = float64(s.Characters) / float64(sum)
-		t.side.Scripts = append(t.side.Scripts, *s)
+	for i := range scripts {
+		scripts[i].Share = float64(scripts[i].Characters) / float64(sum)
 	}
-	slices.SortFunc(t.side.Scripts, func(a, b Script) int {
+	slices.SortFunc(scripts, func(a, b Script) int {
 		return cmp.Or(cmp.Compare(b.Characters, a.Characters), cmp.Compare(a.Name, b.Name))
 	})
+}
+
+// finish ranks scripts and leaves out bins at both ends in which there is nothing.
+func (t *tally) finish() {
+	for _, s := range t.scripts {
+		t.side.Scripts = append(t.side.Scripts, *s)
+	}
+	rank(t.side.Scripts)
 	first, last := len(t.bins), -1
 	for i := range t.bins {
 		t.bins[i].Below = 1 << min(i, 62)

@@ -2,12 +2,9 @@ package survey
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
-	"prenorm/data/corpus"
 	"prenorm/data/dedup"
-	"prenorm/data/inorder"
 )
 
 // GramWords is the length in words of the n-grams that are looked for in both texts (as Brown et al. 2020, appendix C, have it). A document of
@@ -64,6 +61,8 @@ func (f *firstLook) Add(text []byte) {
 
 func (f *firstLook) End() seen {
 	s := seen{look: f.looker.End()}
+	f.grams.Words.End()
+	s.words = int64(f.grams.Seen())
 	s.hashes, s.bound = f.grams.take()
 	if f.sample != nil {
 		for _, h := range s.hashes {
@@ -89,14 +88,24 @@ func newCounting(looked *sample) *counting {
 }
 
 func (c *counting) gram(hash uint64) {
-	at, is := c.sample.index[hash]
+	at, is := c.sample.place(hash)
 	if !is {
 		return
 	}
 	c.count.grams++
-	if train := c.sample.first[at]; train >= 0 {
-		c.count.found++
-		c.hits[train]++
+	train := c.sample.first[at]
+	if train < 0 {
+		return
+	}
+	c.count.found++
+	c.hits[train]++
+	if c.count.in == nil {
+		c.count.in = make([]int64, c.sample.sources)
+	}
+	for source := range c.count.in {
+		if c.sample.isIn(at, source) {
+			c.count.in[source]++
+		}
 	}
 }
 
@@ -117,107 +126,33 @@ func (c *counting) End() overlayCount {
 
 type overlayCount struct {
 	grams, found int64
-	train        int32 // in sample.names, -1 for none
+	in           []int64 // by source, nil where nothing was found
+	train        int32   // in sample.names, -1 for none
 }
 
-// sides looks at both texts: at validation, at training, and at validation again.
-func (s *surveyor) sides() error {
-	looked := newSample()
-	valPacker, err := newPacker()
-	if err != nil {
-		return err
-	}
-	tally := newTally(&s.out.Val)
-	worker := func() inorder.Worker[seen] {
-		return &firstLook{newLooker(), newGatherer(func(uint64) bool { return true }), nil}
-	}
-	err = documents(s, corpus.Val, "looking at validation text", worker, valPacker.add, func(_ string, size int64, d seen) {
-		tally.add(size, d.look)
-		looked.add(d.hashes, d.bound)
-	})
-	if err != nil {
-		return err
-	}
-	tally.finish()
-	looked.freeze()
-	if s.out.Val.Packed, err = valPacker.finish(); err != nil {
-		return err
-	}
-	tail, err := s.trainSide(looked)
-	if err != nil {
-		return err
-	}
-	return s.overlap(looked, tail)
-}
-
-// trainSide looks at the training text for what is sampled, and returns the text's end.
-func (s *surveyor) trainSide(looked *sample) (tail []byte, err error) {
-	p, err := newPacker()
-	if err != nil {
-		return nil, err
-	}
-	tally := newTally(&s.out.Train)
-	worker := func() inorder.Worker[seen] { return &firstLook{newLooker(), newGatherer(looked.has), looked} }
-	err = documents(s, corpus.Train, "looking at training text", worker, p.add, func(name string, size int64, d seen) {
-		tally.add(size, d.look)
-		looked.mark(name, d.places)
-	})
-	if err != nil {
-		return nil, err
-	}
-	tally.finish()
-	s.out.Train.Packed, err = p.finish()
-	return p.last(), err
-}
-
-func (s *sample) has(hash uint64) bool {
-	if hash > s.bound {
-		return false
-	}
-	_, is := s.index[hash]
-	return is
-}
-
-// overlap goes through the validation text once more for what of it was found.
-func (s *surveyor) overlap(looked *sample, tail []byte) error {
-	behind, err := newGiven(tail)
-	if err != nil {
-		return err
-	}
-	o := &s.out.Overlap
-	o.Words, o.Sampled = GramWords, 1
-	for b := looked.bound; b < math.MaxUint64; b = b<<1 | 1 {
-		o.Sampled *= 2
-	}
-	worker := func() inorder.Worker[overlayCount] { return newCounting(looked) }
-	err = documents(s, corpus.Val, "looking for validation text in training text", worker, behind.add, func(name string, _ int64, c overlayCount) {
-		o.add(name, c, looked)
-	})
-	if err != nil {
-		return err
-	}
-	s.out.Val.Packed.ZstdGiven, err = behind.finish()
-	o.trim(mostListed)
-	return err
-}
-
-// add counts a validation document.
-func (o *Overlap) add(name string, c overlayCount, looked *sample) {
+// count counts a validation document.
+func (o *Overlap) count(c overlayCount) {
 	if c.grams == 0 {
 		return
 	}
 	o.Documents++
 	o.Grams += c.grams
 	o.Found += c.found
-	if c.found == 0 {
-		return
+	if c.found > 0 {
+		o.Any++
 	}
-	o.Any++
 	if 2*c.found >= c.grams {
 		o.Half++
 	}
 	if c.found == c.grams {
 		o.All++
+	}
+}
+
+// list lists a validation document.
+func (o *Overlap) list(name string, c overlayCount, looked *sample) {
+	if c.found == 0 {
+		return
 	}
 	o.List = append(o.List, Overlaid{name, looked.names[c.train], float64(c.found) / float64(c.grams), c.grams})
 	if len(o.List) >= 2*mostListed {

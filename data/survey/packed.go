@@ -2,6 +2,7 @@ package survey
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
@@ -33,23 +34,26 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// packer packs the beginning of a text.
+// packer packs the beginning of a text, each way in a goroutine of its own. It has to be ended.
 type packer struct {
 	size       int
 	gzip, zstd counter
-	g          *gzip.Writer
-	z          *zstd.Encoder
+	ways       []*beside
 	tail       []byte // the end of the whole text, up to twice mostGiven bytes
 }
 
 func newPacker() (*packer, error) {
 	p := &packer{}
-	var err error
-	if p.z, err = newZstd(&p.zstd); err != nil {
+	z, err := newZstd(&p.zstd)
+	if err != nil {
 		return nil, err
 	}
-	p.g, err = gzip.NewWriterLevel(&p.gzip, 6)
-	return p, err
+	g, err := gzip.NewWriterLevel(&p.gzip, 6)
+	if err != nil {
+		return nil, err
+	}
+	p.ways = []*beside{newBeside(g), newBeside(z)}
+	return p, nil
 }
 
 // newZstd packs with one goroutine.
@@ -64,25 +68,29 @@ func (p *packer) add(text []byte) error {
 	}
 	text = text[:min(len(text), mostPacked-p.size)]
 	p.size += len(text)
-	if _, err := p.g.Write(text); err != nil {
-		return err
+	for _, way := range p.ways {
+		way.add(text)
 	}
-	_, err := p.z.Write(text)
-	return err
+	return nil
 }
 
 // last is the end of the text.
 func (p *packer) last() []byte { return p.tail[max(0, len(p.tail)-mostGiven):] }
 
-// finish returns the figures of the text alone.
+// end ends the goroutines.
+func (p *packer) end() error {
+	var errs []error
+	for _, way := range p.ways {
+		errs = append(errs, way.end())
+	}
+	p.ways = nil
+	return errors.Join(errs...)
+}
+
+// finish ends packing and returns the figures of the text alone.
 func (p *packer) finish() (Packed, error) {
-	if err := p.g.Close(); err != nil {
-		return Packed{}, err
-	}
-	if err := p.z.Close(); err != nil {
-		return Packed{}, err
-	}
-	return Packed{Bytes: int64(p.size), Gzip: bitsPerByte(p.gzip, p.size), Zstd: bitsPerByte(p.zstd, p.size)}, nil
+	err := p.end()
+	return Packed{Bytes: int64(p.size), Gzip: bitsPerByte(p.gzip, p.size), Zstd: bitsPerByte(p.zstd, p.size)}, err
 }
 
 func bitsPerByte(packed counter, size int) float64 {

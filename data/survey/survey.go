@@ -1,22 +1,16 @@
 // Package survey looks at a run's text: how much there is and of what scripts, what of it is there twice, what of the validation text occurs in the
-// training text, and how far predictors and packers that know little come with it.
+// training text, and how far predictors and packers that know little come with it. Of several sources it looks at each, and at all together. Token
+// files of other programs are looked at by the text that their ids stand for, where their tokenizer is known, and by their ids alone where it is not.
 //
-// Memory does not grow with the bytes of text. Copies take what a [prenorm/data/dedup.Finder] takes a document, and its name; overlap takes at
-// most [mostGrams] n-grams a document at hand; reference lines are bounded by package baseline; packing looks at [mostPacked] bytes.
+// Memory does not grow with the bytes of text. Copies take what a [prenorm/data/dedup.Finder] takes a document, and its name, of one source at a
+// time; overlap takes at most [mostGrams] n-grams of all sources, and as many a document at hand; reference lines are bounded by package baseline;
+// packing looks at [mostPacked] bytes.
 package survey
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"math"
 
-	"prenorm/data"
 	"prenorm/data/baseline"
-	"prenorm/data/corpus"
-	"prenorm/data/dataset"
-	"prenorm/data/dedup"
-	"prenorm/data/inorder"
 )
 
 // Options are what a survey leaves to the program.
@@ -29,19 +23,45 @@ type Options struct {
 
 // Survey is what was found.
 type Survey struct {
-	Tokenizer string     `json:"tokenizer"` // kind
-	Vocab     int        `json:"vocab"`
-	Train     Side       `json:"train"`
-	Val       Side       `json:"val"`
-	Copies    Copies     `json:"duplicates"`
-	Overlap   Overlap    `json:"overlap"`
-	Lines     References `json:"lines"`
-	Notes     []string   `json:"notes,omitempty"` // on how the text was divided
+	Tokenizer string `json:"tokenizer"` // kind, [Unknown] where nothing names it
+	Vocab     int    `json:"vocab"`     // of an unknown tokenizer one more than the highest id
+	Part
+	Sources []Source `json:"sources,omitempty"` // where there are several
+	Stages  []int    `json:"stages,omitempty"`  // first steps of the sources' weights
+	Notes   []string `json:"notes,omitempty"`   // on how the text was divided, and on what cannot be known
+}
+
+// Part is what was found of one text. Of all sources together, counts are sums, and what is a figure a token or a byte is the mean by the sources'
+// weights, as the loss of their validation is.
+type Part struct {
+	Text       bool       `json:"text"`        // false: ids of an unknown tokenizer, of which only tokens and lines are known
+	TokenFiles bool       `json:"token_files"` // all text is what the ids of other programs' files stand for
+	Train      Side       `json:"train"`
+	Val        Side       `json:"val"`
+	Copies     Copies     `json:"duplicates"`
+	Overlap    Overlap    `json:"overlap"`
+	Lines      References `json:"lines"`
+}
+
+// Source is one of several sources.
+type Source struct {
+	Name    string    `json:"name"`
+	Weights []float64 `json:"weights"`  // share of the rows in each stage
+	Share   Share     `json:"share"`    // of the training text of all sources
+	FoundIn []int64   `json:"found_in"` // by source: n-grams of this source's validation text that are in that one's training text
+	Part
+}
+
+// Share is a source's of what all have.
+type Share struct {
+	Documents float64 `json:"documents"`
+	Bytes     float64 `json:"bytes"`
+	Tokens    float64 `json:"tokens"`
 }
 
 // Side describes one of the two texts. Where data.duplicates drops documents, they are not in it.
 type Side struct {
-	Documents  int      `json:"documents"`
+	Documents  int      `json:"documents"` // of token files: by the id that stands between documents; 0 where that is not known
 	Bytes      int64    `json:"bytes"`
 	Tokens     int64    `json:"tokens"` // separators between documents included
 	Characters int64    `json:"characters"`
@@ -58,7 +78,7 @@ type Bin struct {
 	Bytes     int64 `json:"bytes"`
 }
 
-// Copies are documents that are copies of an earlier one, in the whole text before it is divided.
+// Copies are documents that are copies of an earlier one, in the whole text before it is divided. Of several sources each is looked at by itself.
 type Copies struct {
 	Compared int           `json:"compared"`   // documents
 	Exact    int           `json:"exact"`      // copies with the same bytes
@@ -66,7 +86,7 @@ type Copies struct {
 	Bytes    int64         `json:"bytes"`      // of both
 	Full     bool          `json:"full"`       // there were too many documents to compare all
 	Hist     [10]int       `json:"similarity"` // near copies by tenths of what is between the least similarity and 1
-	List     []CopyListing `json:"list"`
+	List     []CopyListing `json:"list"`       // the first mostListed
 }
 
 // CopyListing is a document and that of which it is a copy.
@@ -85,122 +105,10 @@ type References struct {
 		Uniform float64 `json:"uniform"`
 		Unigram float64 `json:"unigram"`
 		Bigram  float64 `json:"bigram"`
-	} `json:"bits_per_byte"` // of the validation text
+	} `json:"bits_per_byte"` // of the validation text; 0 where the text is not known
 	TrainUnigram float64 `json:"train_unigram"` // entropy of the training text's own counts, in nats a token
 	TrainBigram  float64 `json:"train_bigram"`
 }
 
 // mostListed is how many copies and how many overlapping documents are listed.
 const mostListed = 1000
-
-// surveyor is a survey at work.
-type surveyor struct {
-	Options
-	text *corpus.Corpus
-	out  *Survey
-}
-
-// Run surveys the text of cfg, which d was made from, with its own passes over the text: one to divide it, one for copies, one over the training
-// text and two over the validation text.
-func Run(cfg data.Config, d *dataset.Dataset, o Options) (out *Survey, err error) {
-	if d.Sources[0].Foreign {
-		return nil, fmt.Errorf("the text is token ids of another program (.bin), and a survey is of text: name the text that they were made from")
-	}
-	if o.Progress == nil {
-		o.Progress = func(string, int64, int64) {}
-	}
-	text, err := corpus.Open(cfg, o.Stdin, o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, text.Close()) }()
-	text.Stop = o.Stop
-	train, val, err := text.Scan(func(done, total int64) { o.Progress("reading text", done, total) })
-	if err != nil {
-		return nil, err
-	}
-	if fmt.Sprintf("%x %x", train.Fingerprint, val.Fingerprint) != d.Stats.Train.Source+" "+d.Stats.Val.Source {
-		return nil, corpus.ErrChanged
-	}
-	s := &surveyor{Options: o, text: text, out: &Survey{Tokenizer: d.Tokenizer.Kind(), Vocab: d.Tokenizer.Vocab()}}
-	if note := text.Note(); note != "" {
-		s.out.Notes = append(s.out.Notes, note)
-	}
-	s.out.Train = Side{Documents: train.Documents, Bytes: train.Bytes, Tokens: d.Stats.Train.Tokens}
-	s.out.Val = Side{Documents: val.Documents, Bytes: val.Bytes, Tokens: d.Stats.Val.Tokens}
-	if err := errors.Join(s.references(d), s.copies()); err != nil {
-		return nil, err
-	}
-	return s.out, s.sides()
-}
-
-// references measures the lines.
-func (s *surveyor) references(d *dataset.Dataset) (err error) {
-	r := &s.out.Lines
-	if r.Lines, err = baseline.Measure(d.Train, d.Val, s.out.Vocab); err != nil {
-		return err
-	}
-	if r.TrainUnigram, r.TrainBigram, err = baseline.InSample(d.Train, s.out.Vocab); err != nil {
-		return err
-	}
-	perByte := func(nats float64) float64 { return nats / math.Ln2 / d.Stats.Val.BytesPerToken() }
-	r.BitsPerByte.Uniform, r.BitsPerByte.Unigram, r.BitsPerByte.Bigram = perByte(r.Uniform), perByte(r.Unigram), perByte(r.Bigram)
-	return nil
-}
-
-// copies finds the copies.
-func (s *surveyor) copies() error {
-	c := &s.out.Copies
-	s.Progress("comparing documents", 0, 0)
-	compared, err := s.text.Copies(true, func(found corpus.Copied) {
-		c.Bytes += found.Bytes
-		if found.Exact {
-			c.Exact++
-		} else {
-			c.Near++
-			c.Hist[min(9, int((found.Similarity-dedup.Similar)/(1-dedup.Similar)*10))]++
-		}
-		if len(c.List) < mostListed {
-			c.List = append(c.List, CopyListing{found.Name, found.Of, found.Similarity, found.Exact, found.Bytes})
-		}
-	})
-	c.Compared, c.Full = compared.Documents, compared.Full
-	return err
-}
-
-// documents gives the documents of a side to workers, and what they make to use, with the document's name and bytes. text, which may be nil, gets
-// all stretches in order.
-func documents[R any](s *surveyor, side corpus.Side, stage string, worker func() inorder.Worker[R], text func([]byte) error, use func(name string, size int64, r R)) (err error) {
-	type waiting struct {
-		name string
-		size int64
-	}
-	var queue []waiting
-	pool := inorder.New(worker, func(r R) {
-		use(queue[0].name, queue[0].size, r)
-		queue = queue[1:]
-	})
-	defer pool.Close()
-	total := s.out.Train.Bytes
-	if side == corpus.Val {
-		total = s.out.Val.Bytes
-	}
-	done := int64(0)
-	for d, err := range s.text.Documents(side) {
-		if err != nil {
-			return err
-		}
-		if text != nil {
-			if err := text(d.Text); err != nil {
-				return err
-			}
-		}
-		if !d.Continues {
-			queue = append(queue, waiting{d.Name, int64(len(d.Text)) + d.Rest})
-		}
-		pool.Add(d.Text, d.Rest == 0)
-		done += int64(len(d.Text))
-		s.Progress(stage, done, total)
-	}
-	return nil
-}

@@ -246,3 +246,19 @@ func TestWordCacheIsBounded(t *testing.T) {
 		t.Errorf("the text does not come back (%v)", err)
 	}
 }
+
+// TestRoomIsBounded merges words of several lengths: what is kept is used again, and does not stay at the longest word's.
+func TestRoomIsBounded(t *testing.T) {
+	m := newMergeTable(1)
+	m.add('a', 'b', 256)
+	var room mergeRoom
+	for _, c := range []struct{ n, least int }{{1000, 16_000}, {500_000, 16_000}, {20_000, 320_000}, {1 << 20, 320_000}} {
+		ids := slices.Repeat([]int32{'a', 'b'}, c.n/2)
+		if n := m.apply(ids, &room); n != c.n/2 || ids[n-1] != 256 {
+			t.Errorf("%d bytes are %d ids", c.n, n)
+		}
+		if kept := room.bytes(); kept < c.least || kept > mostRoom {
+			t.Errorf("after a word of %d bytes %d bytes are kept, want %d to %d", c.n, kept, c.least, mostRoom)
+		}
+	}
+}

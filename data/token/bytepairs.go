@@ -1,7 +1,6 @@
 package token
 
 import (
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -145,7 +144,7 @@ func (b *bytePairs) encode(dst []int32, text []byte, m *matcher) ([]int32, error
 		start, end, id := m.next(text, at)
 		var err error
 		if dst, err = b.encodePlain(dst, text[:start], at, cache); err != nil {
-			return dst[:before], fmt.Errorf("tokenizer %s: %w", b.kind, err)
+			return dst[:before], err
 		}
 		if end > start {
 			dst = append(dst, id)
@@ -160,7 +159,7 @@ func (b *bytePairs) encodePlain(dst []int32, text []byte, at int, cache *wordCac
 	for at < len(text) {
 		n := b.split(text[at:])
 		if n > math.MaxInt32 {
-			return dst, fmt.Errorf("a run of %d bytes from byte %d without a boundary between pre-tokens, more than 2 GiB: split the text", n, at)
+			return dst, fmt.Errorf("tokenizer %s: a run of %d bytes from byte %d without a boundary between pre-tokens, more than 2 GiB: split the text", b.kind, n, at)
 		}
 		word := text[at : at+n]
 		place, known := cache.find(word)
@@ -170,10 +169,7 @@ func (b *bytePairs) encodePlain(dst []int32, text []byte, at int, cache *wordCac
 			start := len(dst)
 			var err error
 			if dst, err = b.encodeWord(dst, word, &cache.room); err != nil {
-				var unknown *unknownError
-				if errors.As(err, &unknown) {
-					unknown.at += at
-				}
+				later(err, at)
 				return dst, err
 			}
 			place.put(word, dst[start:])

@@ -167,13 +167,16 @@ func (t *charTokenizer) Encode(dst []int32, text []byte) ([]int32, error) {
 }
 
 func (t *charTokenizer) errUnknown(char []byte, at int) error {
-	const remedy = "train the tokenizer on text that has it, set data.tokenizer.unknown: unk, or use kind byte or bpe"
-	r, n := utf8.DecodeRune(char)
-	if r == utf8.RuneError && n == 1 {
-		return fmt.Errorf("tokenizer char: byte %d (0x%02x) is not valid UTF-8: mend the text, set data.invalid_utf8: replace, "+
-			"set data.tokenizer.unknown: unk, or use kind byte or bpe", at, char[0])
+	const remedy = "set data.tokenizer.unknown: unk, or use kind byte or bpe"
+	unknown := &unknownError{kind: kindChar, at: at}
+	if r, n := utf8.DecodeRune(char); r == utf8.RuneError && n == 1 {
+		unknown.char = fmt.Sprintf("0x%02x", char[0])
+		unknown.why = "is not valid UTF-8: mend the text, set data.invalid_utf8: replace, " + remedy
+	} else {
+		unknown.char = fmt.Sprintf("%#U", r)
+		unknown.why = fmt.Sprintf("is not among the %d characters of the vocabulary: train the tokenizer on text that has it, %s", len(t.alphabet), remedy)
 	}
-	return fmt.Errorf("tokenizer char: %#U at byte %d is not among the %d characters of the vocabulary: %s", r, at, len(t.alphabet), remedy)
+	return unknown
 }
 
 func (t *charTokenizer) Decode(dst []byte, ids ...int32) ([]byte, error) {

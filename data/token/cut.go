@@ -20,9 +20,24 @@ func mayCut(text []byte, i int) bool {
 		return false
 	}
 	r, _ := utf8.DecodeLastRune(text[:i])
-	c := classes()[r]
+	c := classes[r]
 	if text[i] == ' ' {
 		return c&white == 0
 	}
 	return c&(letter|number) != 0
+}
+
+// mayCutInside says whether a text that holds token may be divided inside it. Bytes at its start that are no character may end a letter that begins
+// before it.
+func mayCutInside(token string) bool {
+	start := 0
+	for start < len(token) && !utf8.RuneStart(token[start]) {
+		start++
+	}
+	for i := 1; i < len(token); i++ {
+		if mayCut([]byte(token), i) || i == start && token[i] == '\n' {
+			return true
+		}
+	}
+	return false
 }

@@ -11,9 +11,19 @@ import (
 const (
 	fileFormat  = "prenorm-tokenizer"
 	fileVersion = 1
-	maxFile     = 24 << 20 // bytes; the largest vocabulary of merges allowed takes 19 MB
-	maxForeign  = 64 << 20 // bytes of another program's file
+	maxFile     = 64 << 20 // bytes, of another program's file too; kind bpe takes 19 MB with the most ids allowed
 )
+
+var errLarge = fmt.Errorf("larger than %d MiB, which no tokenizer is: is this the right file?", maxFile>>20)
+
+// writable refuses a tokenizer whose own file would be too large to be read again, as a checkpoint's is.
+func writable(t Tokenizer) error {
+	file, err := t.Marshal()
+	if err == nil && len(file) > maxFile {
+		err = fmt.Errorf("a checkpoint would hold the tokenizer in %d MiB, more than the %d allowed: use one with fewer or shorter tokens", len(file)>>20, maxFile>>20)
+	}
+	return err
+}
 
 // header begins every tokenizer file; a kind's own file struct embeds it.
 type header struct {
@@ -28,7 +38,7 @@ func newHeader(kind string) header { return header{fileFormat, fileVersion, kind
 // not as a list of unknown keys.
 func readHeader(file []byte) (kind string, err error) {
 	if len(file) > maxFile {
-		return "", fmt.Errorf("larger than %d MiB, which no tokenizer is: is this the right file?", maxFile>>20)
+		return "", errLarge
 	}
 	var h header
 	if err := json.Unmarshal(file, &h); err != nil {

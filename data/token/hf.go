@@ -3,7 +3,6 @@ package token
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +87,7 @@ func unmarshalHF(file []byte) (Tokenizer, error) {
 		return nil, err
 	}
 	var m hfModel
-	if err := decodeKnown(f.Model, &m, "model."); err != nil {
+	if err := decodeKnown(f.Model, &m, "model: "); err != nil {
 		return nil, err
 	}
 	var err error
@@ -116,15 +115,18 @@ func unmarshalHF(file []byte) (Tokenizer, error) {
 	return newPairs(out)
 }
 
-// decodeKnown decodes one JSON value and refuses keys that target does not have.
-func decodeKnown(text []byte, target any, key string) error {
+// decodeKnown decodes one JSON value, named by prefix in messages, and refuses keys that target does not have.
+func decodeKnown(text []byte, target any, prefix string) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(target); err != nil {
-		return fmt.Errorf("%s%w", key, err)
+		if key, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+			return fmt.Errorf("%sthe key %s is not supported, as what it changes is not known", prefix, shorten(key))
+		}
+		return fmt.Errorf("%s%w", prefix, err)
 	}
 	if len(bytes.TrimSpace(text[d.InputOffset():])) > 0 {
-		return errors.New("something follows the JSON object")
+		return fmt.Errorf("%ssomething follows the JSON object", prefix)
 	}
 	return nil
 }

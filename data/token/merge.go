@@ -176,6 +176,11 @@ type mergeRoom struct {
 	queue          heap[candidate]
 }
 
+// mostRoom bounds in bytes what is kept after a word.
+const mostRoom = 1 << 20
+
+func (r mergeRoom) bytes() int { return 4*cap(r.next) + 4*cap(r.previous) + 8*cap(r.queue) }
+
 // applyLong does the same in O(n log n) time: ids become a linked list, and the merges that may be made wait in a heap. A merge that
 // another one made impossible stays in the heap and is passed over when its turn comes.
 func (m *mergeTable) applyLong(ids []int32, room *mergeRoom) int {
@@ -216,7 +221,9 @@ func (m *mergeTable) applyLong(ids []int32, room *mergeRoom) int {
 			}
 		}
 	}
-	room.next, room.previous, room.queue = next, previous, queue
+	if used := (mergeRoom{next, previous, queue}); used.bytes() <= mostRoom {
+		*room = used
+	}
 	kept := 0
 	for _, id := range ids {
 		if id != gap {

@@ -65,18 +65,11 @@ func newPairs(f pairsFile) (Tokenizer, error) {
 	if v.added, err = f.named("added", f.Added, ordinary); err != nil {
 		return nil, err
 	}
-	if err := checkSpecials(slices.Concat(v.specials, v.added)); err != nil {
+	if err := checkSpecials(v.specials, v.added); err != nil {
 		return nil, err
 	}
 	if f.Separator != -1 && !slices.Contains(f.Special, f.Separator) {
 		return nil, fmt.Errorf("separator %d is not among the special tokens", f.Separator)
-	}
-	for _, t := range v.added {
-		for i := 1; i < len(t.Text); i++ {
-			if mayCut([]byte(t.Text), i) {
-				return nil, fmt.Errorf("added token %d, %q, holds a space or line break inside, where long texts are divided: it is not supported", t.ID, shorten(t.Text))
-			}
-		}
 	}
 	spelled, err := v.spell(ordinary)
 	if err != nil {

@@ -32,6 +32,9 @@ func EncodeReader(encode func(dst []int32, text []byte) ([]int32, error), r io.R
 		}
 		var err error
 		if ids, err = encode(ids[:0], text[:n]); err != nil {
+			if later(err, int(passed)) {
+				return err
+			}
 			return fmt.Errorf("in the part from byte %d on: %w", passed, err)
 		}
 		if err := emit(ids); err != nil {

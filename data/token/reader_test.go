@@ -38,6 +38,58 @@ func TestReaderGivesTheIDsOfTheWhole(t *testing.T) {
 	}
 }
 
+// TestReaderFindsSpecials has texts of nothing but special and added tokens, and words between them, of every length: wherever a text is divided, their
+// ids are those of the whole. Tokens that a text may be divided inside are refused.
+func TestReaderFindsSpecials(t *testing.T) {
+	file := func(special, added string) (Tokenizer, error) {
+		f := pairsFile{Pattern: "gpt2", Separator: -1, Special: []int32{256}, Added: []int32{257}, Merges: [][]int32{}}
+		for value := range 256 {
+			f.Tokens = append(f.Tokens, []byte{byte(value)})
+		}
+		f.Tokens = append(f.Tokens, []byte(special), []byte(added))
+		return newPairs(f)
+	}
+	for _, tokens := range [][2]string{{"<|end|>", "<br>"}, {"\n\n", " \n"}, {" <a>", "\n<a>"}, {"!\n!", "  x"}, {" ", "\n"}, {"<|a b|>", "x"}, {"x", "a\nb"},
+		{"<|end|> ", "x"}, {"\xa9\n", "x"}, {"x", "\xa9 "}, {"1\n", "x"}} {
+		tokenizer, err := file(tokens[0], tokens[1])
+		divided := false
+		for _, token := range tokens {
+			for _, before := range []string{"", "\xc3"} { // with which \xa9 is a letter
+				for i := len(before) + 1; i < len(before+token); i++ {
+					divided = divided || mayCut([]byte(before+token), i)
+				}
+			}
+		}
+		if divided {
+			wantError(t, err, "token 25", "holds a space or line break inside")
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		encode := tokenizer.(WithSpecials).EncodeSpecials
+		for shift := range 12 {
+			text := []byte(strings.Repeat("x", shift) + strings.Repeat(tokens[0]+"a 1\n"+tokens[1], 60_000))
+			want, err := encode(nil, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int32
+			err = EncodeReader(encode, bytes.NewReader(text), func(ids []int32) error {
+				got = append(got, ids...)
+				return nil
+			})
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%q, %d letters before: other ids (%v)", tokens, shift, err)
+			}
+		}
+	}
+	_, err := Train(Training{Vocab: 300, Pattern: "gpt2", Bytes: BytesByValue, Specials: []string{"<|a b|>"}}, func(func([]byte, error) bool) {
+		t.Error("text is read before the special tokens are looked at")
+	}, nil)
+	wantError(t, err, `"<|a b|>", holds a space`)
+}
+
 func TestReaderTellsErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	never := func([]int32) error { return nil }
@@ -49,6 +101,18 @@ func TestReaderTellsErrors(t *testing.T) {
 		t.Errorf("emit's error became %v", err)
 	}
 	char := buildAll(t)["char-fail"]
-	text := io.MultiReader(strings.NewReader(strings.Repeat("the cat ", 50_000)), strings.NewReader("the жuk"))
-	wantError(t, EncodeReader(char.Encode, text, never), "in the part from byte", "U+0436")
+	var text io.Reader = io.MultiReader(strings.NewReader(strings.Repeat("the cat ", 50_000)), strings.NewReader("the жuk"))
+	wantError(t, EncodeReader(char.Encode, text, never), "tokenizer char: U+0436 'ж' at byte 400004 is not")
+	text = strings.NewReader(strings.Repeat("the cat ", 50_000) + "the \xff")
+	wantError(t, EncodeReader(char.Encode, text, never), "tokenizer char: 0xff at byte 400004 is not valid UTF-8")
+	pieces := load(t, "nofallback.model")
+	text = strings.NewReader(strings.Repeat("the of ", 50_000) + "the ♥")
+	wantError(t, EncodeReader(pieces.Encode, text, never), "U+2665 '♥' at byte 350004 is in no piece")
+	fails := func(dst []int32, text []byte) ([]int32, error) {
+		if bytes.Contains(text, []byte("dog")) {
+			return dst, broken
+		}
+		return dst, nil
+	}
+	wantError(t, EncodeReader(fails, strings.NewReader(strings.Repeat("the cat ", 50_000)+"dog"), never), "in the part from byte 262147 on: disk on fire")
 }

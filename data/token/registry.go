@@ -125,7 +125,7 @@ func Load(path string) (Tokenizer, error) {
 	}
 	defer f.Close()
 	// One byte more than allowed, so that an oversized file is seen and refused without all of it being read.
-	file, err := io.ReadAll(io.LimitReader(f, maxForeign+1))
+	file, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer file: %w", err)
 	}
@@ -138,6 +138,9 @@ func Load(path string) (Tokenizer, error) {
 
 // read tells the formats apart.
 func read(file []byte) (Tokenizer, error) {
+	if len(file) > maxFile {
+		return nil, errLarge
+	}
 	var foreign func([]byte) (Tokenizer, error)
 	switch {
 	case isHF(file):
@@ -147,10 +150,11 @@ func read(file []byte) (Tokenizer, error) {
 	default:
 		return Unmarshal(file)
 	}
-	if len(file) > maxForeign {
-		return nil, fmt.Errorf("larger than %d MiB, which no tokenizer is: is this the right file?", maxForeign>>20)
+	t, err := foreign(file)
+	if err != nil {
+		return nil, err
 	}
-	return foreign(file)
+	return t, writable(t)
 }
 
 // Fingerprint identifies a tokenizer: the SHA-256 of its Marshal, in hexadecimal. Equal fingerprints mean equal ids for every text,

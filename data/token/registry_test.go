@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 func TestKinds(t *testing.T) {
@@ -200,7 +202,7 @@ func TestUnmarshalNamesTheProblem(t *testing.T) {
 		`{"format":"prenorm-tokenizer","version":1,"kind":"gpt2","table_sha256":"00"}`:                                           {`"00"`, publishedKinds[0].sum},
 		`{"format":"prenorm-tokenizer","version":1,"kind":"bpe","merges":[` + doubling(10) + `]}`:                                {"512 bytes", "256"},
 		`{"format":"prenorm-tokenizer","version":1,"kind":"` + strings.Repeat("x", 1000) + `"}`:                                  {"..."},
-		`{"format":"prenorm-tokenizer","version":1,"kind":"byte"}` + strings.Repeat(" ", maxFile):                                {"larger than 24 MiB"},
+		`{"format":"prenorm-tokenizer","version":1,"kind":"byte"}` + strings.Repeat(" ", maxFile):                                {"larger than 64 MiB"},
 		`{"format":"prenorm-tokenizer","version":1,"kind":"bpe","merges":[` + strings.Repeat("[0,0],", maxVocab-256) + `[0,0]]}`: {"more than the 1048576 allowed"},
 	} {
 		_, err := Unmarshal([]byte(file))
@@ -249,6 +251,30 @@ func TestLoad(t *testing.T) {
 	wantError(t, err, "absent.json")
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v does not wrap os.ErrNotExist", err)
+	}
+}
+
+// TestLargeFiles has a model that is allowed but whose file of ours would not be, and files of every format that are not allowed.
+func TestLargeFiles(t *testing.T) {
+	padded := func(size int) []byte {
+		return smallModel(protowire.AppendBytes(protowire.AppendTag(nil, 9, protowire.BytesType), make([]byte, size)))
+	}
+	fits, err := read(padded(40 << 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := fits.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Unmarshal(file); err != nil {
+		t.Errorf("a tokenizer of %d MiB does not read back: %v", len(file)>>20, err)
+	}
+	_, err = read(padded(50 << 20))
+	wantError(t, err, "66 MiB", "64 allowed")
+	for _, start := range []string{string(padded(0)), `{"model":{},"x":"`, `{"format":"prenorm-tokenizer","version":1,"kind":"byte"`} {
+		_, err := read(append([]byte(start), make([]byte, maxFile)...))
+		wantError(t, err, "larger than 64 MiB")
 	}
 }
 

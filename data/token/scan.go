@@ -1,7 +1,6 @@
 package token
 
 import (
-	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -23,8 +22,8 @@ const (
 	white  = space | line             // \s
 )
 
-// classes holds the class of every character, 0 for other. It is made at the first use, in less than a millisecond.
-var classes = sync.OnceValue(func() []class {
+// classes holds the class of every character, 0 for other. It is made at the program's start, in less than a millisecond.
+var classes = func() []class {
 	table := make([]class, unicode.MaxRune+1)
 	for _, row := range []struct {
 		class  class
@@ -49,10 +48,10 @@ var classes = sync.OnceValue(func() []class {
 	}
 	table['\r'], table['\n'] = line, line
 	return table
-})
+}()
 
 var asciiClass = func() (table [256]class) {
-	copy(table[:utf8.RuneSelf], classes()[:utf8.RuneSelf])
+	copy(table[:utf8.RuneSelf], classes[:utf8.RuneSelf])
 	for i, c := range table[:utf8.RuneSelf] {
 		if c == 0 {
 			table[i] = other
@@ -67,7 +66,7 @@ func classify(text []byte) (class, int) {
 		return c, 1
 	}
 	r, n := utf8.DecodeRune(text) // an invalid byte reads as U+FFFD, of class other
-	if c := classes()[r]; c != 0 {
+	if c := classes[r]; c != 0 {
 		return c, n
 	}
 	return other, n

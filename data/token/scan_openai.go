@@ -103,7 +103,7 @@ func headsTails(text []byte, at int, upper bool) int {
 	// No tail follows the heads, so they give back their last ones until one that is a tail too comes free: it is all that tails+ takes.
 	for end := head; end > at; {
 		r, n := utf8.DecodeLastRune(text[at:end])
-		if classes()[r]&tails != 0 {
+		if classes[r]&tails != 0 {
 			return end
 		}
 		end -= n

@@ -10,19 +10,6 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// otherPatterns are the patterns beside GPT-2's for an engine that has no possessive repetition, which changes no match of theirs.
-var otherPatterns = map[string]struct {
-	pattern string
-	split   splitter
-}{
-	"cl100k": {`'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+\z|\s*[\r\n]|\s+(?!\S)|\s`, splitCL100K},
-	"llama3": {`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`, splitLlama3},
-	"qwen2":  {`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`, splitQwen2},
-	"o200k": {`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
-		`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
-		`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`, splitO200K},
-}
-
 // againstRegexp wants a splitter's pre-tokens of text to be the matches of a pattern.
 func againstRegexp(engine *regexp2.Regexp, splitter splitter, text string) error {
 	match, err := engine.FindStringMatch(text)
@@ -37,15 +24,15 @@ func againstRegexp(engine *regexp2.Regexp, splitter splitter, text string) error
 	return nil
 }
 
-// TestOtherPatternsExhaustively runs the patterns themselves on every text of up to four characters of all classes.
-func TestOtherPatternsExhaustively(t *testing.T) {
+// TestPatternsExhaustively runs the patterns that files are written with on every text of up to four characters of all classes.
+func TestPatternsExhaustively(t *testing.T) {
 	characters := []string{"'", "s", "L", "ʰ", "字", "\u0301", "1", "!", "/", " ", "\n", "\u00a0"}
-	for name, p := range otherPatterns {
-		engine := regexp2.MustCompile(p.pattern, regexp2.None)
+	for _, p := range patterns {
+		engine := regexp2.MustCompile(p.regex, regexp2.None)
 		var extend func(text string, more int)
 		extend = func(text string, more int) {
 			if err := againstRegexp(engine, p.split, text); err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: %v", p.name, err)
 			}
 			for _, c := range characters[:min(more, 1)*len(characters)] {
 				extend(text+c, more-1)
@@ -55,11 +42,11 @@ func TestOtherPatternsExhaustively(t *testing.T) {
 	}
 }
 
-func TestOtherPatternsOnRandomTexts(t *testing.T) {
+func TestPatternsOnRandomTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
 	characters := []rune("'sS''tTrReEvVllLLmd aAzZʰ字가\u0301\u05b01٢½Ⅷ!?/. \t\n\r\u00a0\u3000ǅßжЖ🙂")
-	for name, p := range otherPatterns {
-		engine := regexp2.MustCompile(p.pattern, regexp2.None)
+	for _, p := range patterns {
+		engine := regexp2.MustCompile(p.regex, regexp2.None)
 		for range 1500 {
 			var text strings.Builder
 			for range 1 + r.IntN(24) {
@@ -67,7 +54,7 @@ func TestOtherPatternsOnRandomTexts(t *testing.T) {
 			}
 			text.WriteString(strings.ToValidUTF8(randomText(r, true), "?"))
 			if err := againstRegexp(engine, p.split, text.String()); err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: %v", p.name, err)
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func newSentencePiece(file []byte) (Tokenizer, error) {
 	if m.byteFallback && slices.Contains(t.bytes[:], -1) {
 		return nil, errors.New("trainer_spec.byte_fallback: true, but not every byte has a piece")
 	}
-	if err := checkSpecials(slices.Concat(v.specials, v.added)); err != nil {
+	if err := checkSpecials(v.specials, v.added); err != nil {
 		return nil, err
 	}
 	for _, text := range separators {
@@ -102,11 +102,6 @@ func (t *spTokenizer) addPiece(v *vocabulary, spelled map[string]int32, id int32
 		text = p.text
 		v.specials = append(v.specials, Special{id, text})
 	case p.kind == pieceUserDefined:
-		for i := 1; i < len(text); i++ {
-			if mayCut([]byte(text), i) {
-				return errors.New("a user-defined piece with a space or line break inside, where long texts are divided, is not supported")
-			}
-		}
 		v.added = append(v.added, Special{id, text})
 	case p.kind == pieceByte:
 		value, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(p.text, "<0x"), ">"), 16, 8)
@@ -118,10 +113,8 @@ func (t *spTokenizer) addPiece(v *vocabulary, spelled map[string]int32, id int32
 		if _, twice := spelled[text]; twice {
 			return errors.New("it is there twice")
 		}
-		for i := 1; i < len(text); i++ {
-			if text[i] == ' ' && text[i-1] != ' ' || mayCut([]byte(text), i) {
-				return errors.New("a piece with a space or line break inside, where texts are divided, is not supported (trainer_spec.split_by_whitespace: false)")
-			}
+		if splitSpaces([]byte(text)) < len(text) || mayCutInside(text) {
+			return errors.New("a piece with a space or line break inside, where texts are divided, is not supported (trainer_spec.split_by_whitespace: false)")
 		}
 		spelled[text] = id
 	case p.kind != pieceUnknown && p.kind != pieceUnused:
@@ -239,7 +232,7 @@ func (t *spTokenizer) spellStrange(dst []int32, start int, word []byte) ([]int32
 		char, n := utf8.DecodeRune(word[at:])
 		for _, value := range word[at : at+n] {
 			if t.bytes[value] < 0 {
-				return dst[:start], &unknownError{char, at, "is in no piece of the model, which has none for bytes either: " +
+				return dst[:start], &unknownError{t.kind, fmt.Sprintf("%#U", char), at, "is in no piece of the model, which has none for bytes either: " +
 					"use a model with byte_fallback, or replace the character"}
 			}
 			dst = append(dst, t.bytes[value])

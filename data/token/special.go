@@ -25,17 +25,24 @@ type WithSpecials interface {
 // maxSpecialBytes bounds the text of a special token.
 const maxSpecialBytes = 4096
 
-// checkSpecials refuses what cannot be told from other text, or from another special token.
-func checkSpecials(specials []Special) error {
+// checkSpecials refuses special tokens, and added ones, that cannot be told from other text or from one another, and those that a long text may be
+// divided inside (see [Cut]), as their text would then not be found.
+func checkSpecials(specials, added []Special) error {
 	seen := map[string]bool{}
-	for _, s := range specials {
+	for i, s := range slices.Concat(specials, added) {
+		which := "special"
+		if i >= len(specials) {
+			which = "added"
+		}
 		switch {
 		case s.Text == "":
-			return fmt.Errorf("special token %d has no text", s.ID)
+			return fmt.Errorf("%s token %d has no text", which, s.ID)
 		case len(s.Text) > maxSpecialBytes:
-			return fmt.Errorf("special token %d has %d bytes, more than the %d allowed", s.ID, len(s.Text), maxSpecialBytes)
+			return fmt.Errorf("%s token %d has %d bytes, more than the %d allowed", which, s.ID, len(s.Text), maxSpecialBytes)
 		case seen[s.Text]:
-			return fmt.Errorf("special token %d, %q, is given twice", s.ID, shorten(s.Text))
+			return fmt.Errorf("%s token %d, %q, is given twice", which, s.ID, shorten(s.Text))
+		case mayCutInside(s.Text):
+			return fmt.Errorf("%s token %d, %q, holds a space or line break inside, where long texts are divided: it is not supported", which, s.ID, shorten(s.Text))
 		}
 		seen[s.Text] = true
 	}

@@ -53,6 +53,9 @@ func (o Training) run(texts Texts, progress Progress) (Tokenizer, error) {
 	default:
 		return nil, fmt.Errorf("bytes %q is not known (allowed: %s)", shorten(o.Bytes), strings.Join(ByteOrders(), ", "))
 	}
+	if err := checkSpecials(o.specials(int32(o.Vocab-1-len(o.Specials))), nil); err != nil {
+		return nil, err
+	}
 	words, err := countWords(texts, p.split, progress)
 	if err != nil {
 		return nil, err
@@ -82,11 +85,20 @@ func (o Training) spellOut(byteID [256]int32, merges []pair) (Tokenizer, error) 
 		f.Tokens = append(f.Tokens, slices.Concat(f.Tokens[left], f.Tokens[right]))
 	}
 	f.Separator = int32(len(f.Tokens))
-	for _, text := range append([]string{endOfText}, o.Specials...) {
-		f.Special = append(f.Special, int32(len(f.Tokens)))
-		f.Tokens = append(f.Tokens, []byte(text))
+	for _, s := range o.specials(f.Separator) {
+		f.Special = append(f.Special, s.ID)
+		f.Tokens = append(f.Tokens, []byte(s.Text))
 	}
 	return newPairs(f)
+}
+
+// specials are the separator, which has the given id, and the special tokens behind it.
+func (o Training) specials(separator int32) []Special {
+	list := []Special{{separator, endOfText}}
+	for i, text := range o.Specials {
+		list = append(list, Special{separator + 1 + int32(i), text})
+	}
+	return list
 }
 
 // naturalBytes gives every byte its value as id.

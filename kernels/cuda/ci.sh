@@ -84,8 +84,9 @@ assemble() {
 
 test_ptx() { (cd "$root" && go test -tags gpu ./kernels/cuda -count=1 -run TestPTX "$@"); }
 
-# run_tests runs the package's tests on the software driver with all of its checks, warps and blocks in two orders, and the program's own, all
-# of them, without the check for races, which the kernels have passed by then, and once more without a driver.
+# run_tests runs the package's tests on the software driver with all of its checks, warps and blocks in two orders; then, without the check for
+# races, which the kernels have passed by then, those of training that want a GPU and the program's own, all of them; and these once more
+# without a driver.
 run_tests() {
 	if [ ! -d "$softgpu" ]; then
 		loud "$softgpu is not there: no kernel of kernels/cuda is run, only built and assembled"
@@ -98,6 +99,7 @@ run_tests() {
 	for seed in 0 3; do
 		(cd "$root" && EMU_RACECHECK=1 EMU_INITCHECK=1 EMU_FUZZ=$seed EMU_CC=80 go test -tags gpu ./kernels/cuda -count=1 -timeout 30m)
 	done
+	(cd "$root" && EMU_RACECHECK=0 EMU_CC=80 go test -tags gpu ./train -run GPU -count=1 -timeout 30m)
 	(cd "$root" && EMU_RACECHECK=0 EMU_CC=80 go test -tags gpu ./cmd/prenorm -count=1 -timeout 30m)
 	test_program_alone
 }

@@ -116,6 +116,12 @@ func (g *Generator) choosers(be kernels.Backend, vocab int) error {
 
 // next chooses the id that follows what has been read.
 func (g *Generator) next(s *Sampler, sequence, position int) (int32, error) {
+	if g.inPlace {
+		if id, finite := g.finder.Largest(g.read.logits[:g.options.Vocab]); finite {
+			return int32(id), nil
+		}
+		copy(g.logits, g.read.logits) // the sampler says what is wrong
+	}
 	if !g.remote {
 		return s.Next(g.logits[:g.options.Vocab], g.window, sequence, position)
 	}

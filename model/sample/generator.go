@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"prenorm/configs/problem"
+	"prenorm/kernels"
 	"prenorm/model"
 	"prenorm/model/exec"
 )
@@ -59,12 +60,14 @@ type Generator struct {
 	options         GeneratorOptions
 	cache           *exec.Slab // nil where it is that of a [Group]
 	prefill, decode *pass
-	window          []int32   // the tokens whose keys and values are in the cache, at most config.Context
-	read            *pass     // the one that read the end of the window
-	remote          bool      // whether ids are chosen on the backend, and logits stay there
-	logits          []float32 // [V], what follows the window, where they are
-	boxed           any       // logits
-	chooser         *chooser  // nil = ids are chosen on the host
+	window          []int32        // the tokens whose keys and values are in the cache, at most config.Context
+	read            *pass          // the one that read the end of the window
+	remote          bool           // whether ids are chosen on the backend, and logits stay there
+	finder          kernels.Finder // nil = none
+	inPlace         bool           // whether the likeliest id is found where a pass left its logits
+	logits          []float32      // [V], what follows the window, unless they are left where they are
+	boxed           any            // logits
+	chooser         *chooser       // nil = ids are chosen on the host
 }
 
 // New compiles the model's programs for prefill and decode and allocates the cache, on the weights' backend. The weights are shared: a
@@ -97,6 +100,7 @@ func emptyGenerator(w *model.Weights, o GeneratorOptions) (*Generator, error) {
 	}
 	g := &Generator{config: c, options: o, window: make([]int32, 0, c.Context), logits: make([]float32, c.Vocab)}
 	g.boxed = g.logits
+	g.finder, _ = w.Backend().(kernels.Finder)
 	return g, nil
 }
 
@@ -110,6 +114,7 @@ func (g *Generator) Generate(ctx context.Context, prompt []int32, n int, s *Samp
 		return fmt.Errorf("sample: %d new tokens (0 or more)", n)
 	}
 	g.remote = g.chooser.serves(s.options, sequence, len(prompt)+n)
+	g.inPlace = !g.remote && g.finder != nil && g.decode != nil && g.decode.logits != nil && s.greedy()
 	if err := g.start(ctx, prompt); err != nil {
 		return err
 	}
@@ -135,7 +140,7 @@ func (g *Generator) Generate(ctx context.Context, prompt []int32, n int, s *Samp
 
 // Logits returns the logits [V] of the id that follows the prompt.
 func (g *Generator) Logits(prompt []int32) ([]float32, error) {
-	g.remote = false
+	g.remote, g.inPlace = false, false
 	if err := g.start(context.Background(), prompt); err != nil {
 		return nil, err
 	}
@@ -210,7 +215,7 @@ func (g *Generator) run(ctx context.Context, p *pass, at int) error {
 		return err
 	}
 	g.read = p
-	if end < len(g.window) || g.remote {
+	if end < len(g.window) || g.remote || g.inPlace {
 		return nil
 	}
 	return p.program.Get(model.OutLogits, g.boxed)

@@ -83,7 +83,7 @@ func (g *Group) Generate(ctx context.Context, prompt []int32, n int, s *Sampler,
 	running := make([]int, count) // lanes
 	for i := range running {
 		running[i] = i
-		g.lanes[i].remote = false
+		g.lanes[i].remote, g.lanes[i].inPlace = false, false
 		if err := g.lanes[i].start(ctx, prompt); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ type pass struct {
 	tokens, positions []int32 // [B*T]
 	position, row     []int32 // [1], [B]
 	inputs            []input
+	logits            []float32 // [B*V] where the program leaves them, nil on a device and in other types
 }
 
 // input is a named slice. It is boxed once, so that a run allocates nothing.
@@ -38,7 +39,13 @@ func newPass(w *model.Weights, b, t int, cache map[string]kernels.View) (*pass, 
 	maps.Copy(memory, cache)
 	p := &pass{tokens: make([]int32, b*t), positions: make([]int32, b*t), position: make([]int32, 1), row: make([]int32, b)}
 	p.inputs = []input{{model.InTokens, p.tokens}, {model.InPositions, p.positions}, {model.InPosition, p.position}, {model.InRow, p.row}}
-	p.program, err = plan.Bind(memory)
+	if p.program, err = plan.Bind(memory); err != nil {
+		return p, err
+	}
+	logits, err := p.program.View(model.OutLogits)
+	if err == nil && logits.Host != nil && logits.DType == kernels.F32 {
+		p.logits = logits.F32()
+	}
 	return p, err
 }
 

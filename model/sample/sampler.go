@@ -30,7 +30,7 @@ func NewSampler(o Options) (*Sampler, error) {
 // penalty, in any order. sequence and position number the sample and the place of the new id in it: one pair always draws the same random
 // number, whatever was drawn before. A logit that is not finite is an error. Nothing is allocated after the first call of a size.
 func (s *Sampler) Next(logits []float32, seen []int32, sequence, position int) (int32, error) {
-	if s.options.Temperature == 0 && !s.penalises() {
+	if s.greedy() {
 		id, err := likeliest(logits)
 		return id, placed(err, sequence, position)
 	}
@@ -102,6 +102,9 @@ func (s *Sampler) load(logits []float32, seen []int32) error {
 	}
 	return nil
 }
+
+// greedy says whether the id is that of the largest logit as it came.
+func (s *Sampler) greedy() bool { return s.options.Temperature == 0 && !s.penalises() }
 
 func (s *Sampler) penalises() bool {
 	return s.options.RepetitionPenalty != 0 && s.options.RepetitionPenalty != 1

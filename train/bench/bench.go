@@ -120,7 +120,8 @@ type Sample struct {
 	Decode        float64 `json:"decode_tokens_s"`
 	BytesPerToken int64   `json:"bytes_per_token"` // that decoding one token reads and writes, on average over those written: the weights, and the keys and values so far
 	GBs           float64 `json:"gb_s"`            // at that speed
-	Share         float64 `json:"share_of_read"`   // of the ceiling of reading
+	Reading       float64 `json:"read_gb_s"`       // from memory, the better of a probe before writing and one after it; the report's ceiling where a backend has no probe
+	Share         float64 `json:"share_of_read"`   // of it
 }
 
 // New begins a report: what is measured on what, and the ceilings.

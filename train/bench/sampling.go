@@ -55,12 +55,27 @@ func (r *Report) measureSample(ctx context.Context, be kernels.Backend, o Option
 	if s.Prefill, err = prefill(ctx, g, prompt, o.Seconds/2); err != nil {
 		return nil, err
 	}
+	before := reading(be)
 	if s.Decode, s.BytesPerToken, err = decode(ctx, g, prompt[:1], t, o); err != nil {
 		return nil, err
 	}
 	s.GBs = float64(s.BytesPerToken) * s.Decode / 1e9
-	s.Share = s.GBs / r.Ceilings.Reading()
+	if s.Reading = max(before, reading(be)); s.Reading == 0 {
+		s.Reading = r.Ceilings.Reading()
+	}
+	s.Share = s.GBs / s.Reading
 	return s, nil
+}
+
+// reading is the speed of reading from memory at this moment in GB/s, 0 where it is not known: on a machine that others share it may halve from one
+// minute to the next, so that a share of what it was when the report began says nothing.
+func reading(be kernels.Backend) float64 {
+	p, ok := be.(kernels.Prober)
+	if !ok {
+		return 0
+	}
+	read, _ := p.Bandwidth()
+	return read / 1e9
 }
 
 // prefill is the tokens of prompts read in a second. The first prompt is not counted.

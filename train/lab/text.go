@@ -42,7 +42,7 @@ func OpenText(c data.Config, cache string, stop func() error) (*Text, error) {
 	}
 	t := &Text{Name: fmt.Sprintf("%s, %s tokens", strings.Join(c.Train, ", "), d.Tokenizer.Kind()), Train: d.Train, Val: d.Val, Vocab: d.Tokenizer.Vocab(),
 		Print: d.Stats.Tokenizer[:16] + d.Stats.Train.Source[:16] + d.Stats.Val.Source[:16], close: d.Close}
-	if t.Unigram, t.Bigram, err = baseline.InSample(d.Train, t.Vocab); err != nil {
+	if t.Unigram, t.Bigram, err = baseline.InSample(d.Train, t.Vocab, stop); err != nil {
 		return nil, errors.Join(fmt.Errorf("entropy of the training text: %w", err), d.Close())
 	}
 	return t, nil

@@ -28,7 +28,7 @@ func littleText(t *testing.T) *Text {
 	}
 	text := &Text{Name: "little", Train: ids[:3500], Val: ids[3500:], Vocab: 3, Print: "little"}
 	var err error
-	if text.Unigram, text.Bigram, err = baseline.InSample(text.Train, 3); err != nil {
+	if text.Unigram, text.Bigram, err = baseline.InSample(text.Train, 3, nil); err != nil {
 		t.Fatal(err)
 	}
 	return text

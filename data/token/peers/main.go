@@ -46,17 +46,9 @@ func run() error {
 	return fmt.Errorf("-do %q is none of: text, table, encode, train", *do)
 }
 
-// open makes the tokenizer of a kind, or of a file.
-func open(name string) (token.Tokenizer, error) {
-	if _, err := os.Stat(name); err == nil {
-		return token.Load(name)
-	}
-	return token.New(token.Config{Kind: name}, nil, nil)
-}
-
 // table writes a vocabulary as tiktoken reads it: the bytes of each token in base64, a space and its id.
 func table(name, out string) error {
-	t, err := open(name)
+	t, err := token.Open(name)
 	if err != nil {
 		return err
 	}
@@ -85,7 +77,7 @@ func table(name, out string) error {
 // encode writes a text's ids as int32, little endian, and prints the seconds that one thread took for encoding alone.
 func encode(name, in, out string) error {
 	runtime.GOMAXPROCS(1)
-	t, err := open(name)
+	t, err := token.Open(name)
 	if err != nil {
 		return err
 	}

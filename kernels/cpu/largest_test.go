@@ -1,0 +1,40 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"prenorm/kernels"
+)
+
+// TestLargest holds what is found against the loop that defines it, on every tier: few values, so that there are several that are largest, zeros of
+// both signs, and lengths around those of blocks.
+func TestLargest(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	negative := float32(math.Copysign(0, -1))
+	for _, level := range tiers() {
+		b := newBackend(1, level)
+		defer func() { _ = b.Close() }()
+		var finder kernels.Finder = b
+		for round := range 600 {
+			x := make([]float32, 1+r.IntN(3*largestBlock+2))
+			for i := range x {
+				x[i] = [][]float32{{-2, -1}, {-1, 0, negative}, {float32(r.NormFloat64())}, {-math.MaxFloat32, 3}}[round%4][r.IntN([]int{2, 3, 1, 2}[round%4])]
+			}
+			want := 0
+			for i, v := range x {
+				if v > x[want] {
+					want = i
+				}
+			}
+			if got, finite := finder.Largest(x); got != want || !finite {
+				t.Fatalf("%s, %d elements: the largest is at %d (finite: %v), want %d", level.name, len(x), got, finite, want)
+			}
+			x[r.IntN(len(x))] = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}[round%3]
+			if _, finite := finder.Largest(x); finite {
+				t.Fatalf("%s, %d elements: one that is not finite is passed over", level.name, len(x))
+			}
+		}
+	}
+}
