@@ -41,9 +41,9 @@ type helper struct {
 type loop struct {
 	fn     func(task int)
 	n      int64
+	ns     float64 // that the tasks take one after the other, reckoned
 	inline bool
-	short  bool // not timed for the gauge
-	_      [40]byte
+	_      [32]byte
 	next   atomic.Int64 // the first task not claimed
 	_      [56]byte
 	left   atomic.Int64 // tasks not finished
@@ -55,7 +55,7 @@ type loop struct {
 // newLoop makes a loop of n tasks that take about ns nanoseconds each.
 func newLoop(n int, ns float64, fn func(task int)) *loop {
 	ns *= float64(n)
-	l := &loop{fn: fn, n: int64(n), inline: n < 2 || ns < inlineNS, short: ns < shortNS, wake: make(chan struct{}, 1)}
+	l := &loop{fn: fn, n: int64(n), ns: ns, inline: n < 2 || ns < inlineNS, wake: make(chan struct{}, 1)}
 	l.next.Store(l.n) // nothing to claim before the first run
 	return l
 }
@@ -85,7 +85,7 @@ func (p *pool) run(l *loop) {
 		l.alone()
 		return
 	}
-	if l.short {
+	if l.ns < shortNS {
 		p.share(l, int(p.gauge.active.Load()))
 		return
 	}
