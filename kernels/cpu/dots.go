@@ -36,12 +36,13 @@ func (b *Backend) dotsLoop(w dotsWork) *loop {
 	tasks = blocks(w.n, per)
 	// Workers mostly take turns in claiming, so that this has each of them go through a stretch of its own.
 	stretch := blocks(tasks, workers)
-	l := newLoop(stretch*workers, 0, func(task int) {
+	ns := nsByte * float64(size)
+	l := newLoop(stretch*workers, ns/float64(stretch*workers), func(task int) {
 		if from := (task%workers*stretch + task/workers) * per; from < w.n {
 			w.rows(b.tier, from, min(from+per, w.n))
 		}
 	})
-	l.inline = tasks < 2 || nsByte*float64(size) < dotsInlineNS
+	l.inline = tasks < 2 || ns < dotsInlineNS
 	return l
 }
 

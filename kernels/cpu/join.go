@@ -55,12 +55,12 @@ func joint(loops []*loop) *loop {
 	if len(loops) == 1 {
 		return loops[0]
 	}
-	ends, n, inline := make([]int, len(loops)), 0, true
+	ends, n, ns, inline := make([]int, len(loops)), 0, 0.0, true
 	for i, l := range loops {
-		n += int(l.n)
+		n, ns = n+int(l.n), ns+l.ns
 		ends[i], inline = n, inline && l.inline
 	}
-	all := newLoop(n, 0, func(task int) {
+	all := newLoop(n, ns/float64(n), func(task int) {
 		i, first := 0, 0
 		for task >= ends[i] {
 			first = ends[i]

@@ -35,7 +35,7 @@ func TestPoolRunsEveryTaskOnce(t *testing.T) {
 
 // TestPoolFinishesWithoutHelpers holds the only helper inside a task of another loop: the caller must do everything itself.
 func TestPoolFinishesWithoutHelpers(t *testing.T) {
-	p := newPool(2)
+	p := still(newPool(2))
 	defer p.close()
 	var held, busy sync.WaitGroup
 	held.Add(2)
@@ -73,7 +73,7 @@ func TestPoolServesSeveralCallers(t *testing.T) {
 }
 
 func TestPoolHelps(t *testing.T) {
-	p := newPool(2)
+	p := still(newPool(2))
 	defer p.close()
 	meet := make(chan struct{})
 	l := newLoop(2, 1e9, func(task int) { // each task waits for the other: one worker alone would never finish
@@ -90,7 +90,7 @@ func TestPoolHelps(t *testing.T) {
 
 // TestPoolWaitsForClaimedTasks: the helper's task takes long enough for the caller to park.
 func TestPoolWaitsForClaimedTasks(t *testing.T) {
-	p := newPool(2)
+	p := still(newPool(2))
 	defer p.close()
 	begun := make(chan struct{})
 	finished := false
