@@ -12,13 +12,14 @@
 // It is written under another name beside its place, every file and the folder made durable, and then renamed: a folder under its final
 // name is whole, unless it was damaged later, which the manifest shows. While a checkpoint of the same step is being replaced, the one
 // before is called step-00000100.old, and counts as a checkpoint too. Names that begin with .tmp- are unfinished or being removed; those that
-// end in .aside-1 were set aside by their owner, and do not count.
+// end in .aside-1 were set aside by their owner, or are of a newer format and stood where another had to, and do not count.
 //
 // One process at a time may write to a run: see [Lock].
 package checkpoint
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -78,6 +79,9 @@ type Refused struct {
 }
 
 func (r Refused) String() string { return fmt.Sprintf("%s: %v", r.Dir, r.Err) }
+
+// Newer says whether the checkpoint is of a newer format, and so may well be whole.
+func (r Refused) Newer() bool { return errors.Is(r.Err, ErrNewer) }
 
 // folderName is the name of a checkpoint's folder.
 func folderName(step int64) string { return fmt.Sprintf("%s%08d", stepPrefix, step) }
