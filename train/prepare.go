@@ -36,7 +36,7 @@ func (l *loop) prepare(ctx context.Context) error {
 // assemble is prepare without anything that changes the run's folder, its data apart. It says whether the state is that of a checkpoint, and
 // which ones are not whole.
 func (l *loop) assemble(ctx context.Context) (resumed bool, refused []checkpoint.Refused, err error) {
-	dir, refused, err := checkpoint.Latest(checkpoint.OS, checkpointRoot(l.Dir))
+	dir, refused, err := Newest(l.Dir)
 	if err != nil {
 		return false, nil, err
 	}

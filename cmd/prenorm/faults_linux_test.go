@@ -77,8 +77,10 @@ func TestReadOnlyDisk(t *testing.T) {
 	smallDisk(t, 8<<10)
 	command("train", "tiny.yaml", "--out", "disk/run", "--max-step", "10").want(t, exitOK)
 	remount(t, syscall.MS_RDONLY, "")
-	command("train", "tiny.yaml", "--out", "disk/run").want(t, exitFailure, "read-only file system")
-	command("train", "tiny.yaml", "--out", "disk/another").want(t, exitFailure, "read-only file system")
+	command("train", "tiny.yaml", "--out", "disk/run").want(t, exitFailure, "read-only file system: a run is written to: make disk/run writable, or copy it")
+	for _, more := range [][]string{nil, {"--dry-run"}, {"--fresh"}} {
+		command(append([]string{"train", "tiny.yaml", "--out", "disk/another"}, more...)...).want(t, exitFailure, "read-only file system: name a folder that can be written to with --out")
+	}
 	command("verify", "disk/run").want(t, exitOK)
 	remount(t, 0, "")
 	command("train", "tiny.yaml", "--out", "disk/run").want(t, exitOK, "resumed from step 10 of 20")

@@ -93,6 +93,12 @@ func parseName(name string) (step int64, old, ok bool) {
 	return step, old, err == nil && step >= 0 && base == folderName(step)
 }
 
+// StepOf tells the step of a checkpoint's folder by its name; ok is false where it is no such name.
+func StepOf(name string) (step int64, ok bool) {
+	step, _, ok = parseName(name)
+	return step, ok
+}
+
 // List returns the folders under root that have a checkpoint's name, by step; at equal steps the one being replaced comes first. It does
 // not look into them. A root that does not exist has none.
 func List(fsys FS, root string) ([]Entry, error) {
