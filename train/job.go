@@ -104,6 +104,7 @@ type loop struct {
 	saver        *checkpoint.Saver
 	files        map[string][]byte
 	newest       string         // folder of the newest checkpoint
+	there        []Scored       // the best checkpoints that are there, best first
 	saved        int64          // its step, or that of the save at work; -1 for none
 	failed       bool           // a save has
 	copied       time.Time      // when the state was last copied to be saved

@@ -169,9 +169,6 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 		return fmt.Errorf("run folder %s was started with seed %d, now it is %d: a run keeps its seed; start anew with --fresh", l.Dir, l.state.Seed, l.Seed)
 	}
 	l.newest, l.saved = from.Dir, l.state.Step
-	if err := l.dropMissing(); err != nil {
-		return err
-	}
 	if err := l.readRecent(feed); err != nil {
 		return fmt.Errorf("checkpoint %s: %s: recent: %w", from.Dir, StateFile, err)
 	}

@@ -67,7 +67,7 @@ var mutations = []mutation{
 	{"evaluated before it is saved", "../loop.go", "\tif l.due(l.Checkpoint.Every, step) || l.late() {", "\tif err := l.observe(ctx, step); err != nil {\n\t\treturn err\n\t}\n\tif l.due(l.Checkpoint.Every, step) || l.late() {", loop, "SavesBefore|CopiesBefore"},
 	{"a bundle's content is not synced", "../bundle.go", "err = f.Sync()", "err = nil", loop, "TestBundleSaves"},
 	{"a bundle's name is not synced", "../bundle.go", "return name, fsys.SyncDir(dir)", "return name, nil", loop, "TestBundleSaves"},
-	{"a new best is not saved", "../save.go", "if err := l.saveKeeping(best); err != nil {", "if false {\n\t\t\tvar err error", loop, "BestIsKept"},
+	{"a new best is not saved", "../save.go", "if err := l.saveKeeping(there); err != nil {", "if false {\n\t\t\tvar err error", loop, "BestIsKept"},
 }
 
 // TestMutationsFit wants each protection to be where the list says, so that the list stays true.

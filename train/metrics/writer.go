@@ -18,7 +18,7 @@ type Writer struct {
 	last map[string]int64
 
 	seconds Float // of the last Train record
-	eval    Eval  // the last Eval record
+	evals   []Eval
 }
 
 // file is what a Writer asks of a file, so that a test can stand in for one that fails.
@@ -101,15 +101,17 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 			fallen = fmt.Errorf(":%d: is of step %d after step %d, steps must not fall: put the lines in order or move the file away", number, at, previous)
 		}
 		switch {
-		case at > step:
+		case at > step && !stopped(line, kind, at, step):
 			r.Dropped++
 		default:
 			r.Kept++
 			w.last[kind] = at
 			if kind == KindEval {
-				if err := json.Unmarshal(line, &w.eval); err != nil {
+				e, err := decodeAs[Eval](line)
+				if err != nil {
 					return err
 				}
+				w.evals = append(w.evals, e.(Eval))
 			}
 			if kind == KindTrain {
 				var t Train
@@ -119,7 +121,7 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 				w.seconds = t.Seconds
 				holes.see(at)
 			}
-			if kind == KindGuard {
+			if kind == KindGuard && at <= step {
 				holes.held(at)
 			}
 			keep = offset + int64(len(line)) + 1
@@ -146,6 +148,16 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 		return r, w.append([]byte("\n"))
 	}
 	return r, nil
+}
+
+// stopped says whether a line is of the step that ended the run right after the one gone on from. It stays: it says why the run was stopped, and
+// the step is tried again after it.
+func stopped(line []byte, kind string, at, step int64) bool {
+	if kind != KindGuard || at != step+1 {
+		return false
+	}
+	var g Guard
+	return json.Unmarshal(line, &g) == nil && g.Action == actionStop
 }
 
 // cut makes the file end, and go on, at size.
@@ -177,7 +189,7 @@ func (w *Writer) Write(r Record) error {
 	}
 	w.last[r.kind()] = r.step()
 	if e, ok := r.(Eval); ok {
-		w.eval = e
+		w.evals = append(w.evals, e)
 	}
 	return nil
 }
@@ -189,8 +201,8 @@ func (w *Writer) Last(kind string) (step int64, ok bool) {
 	return step, ok
 }
 
-// LastEval is the last Eval record in the file; a zero one where there is none.
-func (w *Writer) LastEval() Eval { return w.eval }
+// Evals are the Eval records in the file.
+func (w *Writer) Evals() []Eval { return w.evals }
 
 // Seconds is what the last Train record kept by [Open] says was spent training, from which a resumed run counts on; 0 where there is none.
 func (w *Writer) Seconds() Float {
