@@ -131,6 +131,9 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 	if stopped != "" {
 		err = errors.Join(l.save(), l.endProfile())
 	}
+	if DiskFull(err) && !l.failed {
+		err = errors.Join(err, l.saveInWhatIsLeft())
+	}
 	err = errors.Join(err, l.finish())
 	return l.outcome(stopped), err
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,10 +48,11 @@ func (l *loop) applied(step int64, lr float64, r Result, seen *metrics.Inspect) 
 	l.count(r)
 	l.advance(step, r)
 	l.state.Tokens += int64(targets(l.micros))
-	if err := l.report(step, lr, r); err != nil || seen == nil {
-		return err
+	err := l.report(step, lr, r)
+	if seen != nil {
+		err = errors.Join(err, l.metrics.Write(*seen))
 	}
-	return l.metrics.Write(*seen)
+	return err
 }
 
 // advance goes past a step and its batch.

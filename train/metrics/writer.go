@@ -17,6 +17,8 @@ type Writer struct {
 	size int64 // bytes of whole lines
 	last map[string]int64
 
+	pending []byte // whole lines that could not be written
+
 	seconds Float // of the last Train record
 	evals   []Eval
 }
@@ -178,14 +180,27 @@ func (w *Writer) append(data []byte) error {
 	return nil
 }
 
-// Write appends a record.
+// Again writes the records that could not be written.
+func (w *Writer) Again() error {
+	if len(w.pending) == 0 {
+		return nil
+	}
+	if err := w.append(w.pending); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	w.pending = w.pending[:0]
+	return nil
+}
+
+// Write appends a record. One that cannot be written comes before the next, so that none is missing in the middle.
 func (w *Writer) Write(r Record) error {
 	line, err := encode(r)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	if err := w.append(line); err != nil {
-		return fmt.Errorf("metrics: %w", err)
+	w.pending = append(w.pending, line...)
+	if err := w.Again(); err != nil {
+		return err
 	}
 	w.last[r.kind()] = r.step()
 	if e, ok := r.(Eval); ok {
