@@ -18,6 +18,7 @@ import (
 	"prenorm/kernels/cpu"
 	"prenorm/train/checkpoint"
 	"prenorm/train/checkpoint/checkpointtest"
+	"prenorm/train/metrics"
 )
 
 // withFS has checkpoints asked about every operation that writes, during a test.
