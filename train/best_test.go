@@ -2,9 +2,11 @@ package train
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"prenorm/train/checkpoint"
@@ -68,22 +70,95 @@ func TestBestList(t *testing.T) {
 	}
 }
 
-// TestBestThatIsGone removes the folder of the best checkpoint behind a run's back: the run goes on, and the next best is kept in its place.
+// TestBestThatIsGone removes the folder of the best checkpoint behind a run's back: the run goes on, and the next best is kept in its place. The
+// state does not forget it.
 func TestBestThatIsGone(t *testing.T) {
 	j := tinyJob(t)
-	l := &loop{Job: j, state: State{Best: []Scored{{4, 1}, {9, 2}}}}
-	l.Checkpoint.KeepBest = 2
 	if err := os.MkdirAll(j.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := checkpoint.Save(checkpoint.OS, checkpointRoot(j.Dir), checkpoint.Snapshot{Step: 9}); err != nil {
+	for _, step := range []int64{7, 9} {
+		if _, err := checkpoint.Save(checkpoint.OS, checkpointRoot(j.Dir), checkpoint.Snapshot{Step: step}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, _, err := metrics.Open(filepath.Join(j.Dir, MetricsFile), 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.dropMissing(); err != nil || fmt.Sprint(l.state.Best) != "[{9 2}]" {
-		t.Errorf("the best are %v, %v", l.state.Best, err)
+	defer w.Close()
+	for step, loss := range []metrics.Float{4: 1, 5: 3, 7: 3, 9: 2} {
+		if loss > 0 {
+			if err := w.Write(metrics.Eval{Step: int64(step), Loss: loss}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	l.Checkpoint.KeepBest = 0
-	if err := l.dropMissing(); err != nil || l.state.Best != nil {
-		t.Errorf("none is wanted: %v, %v", l.state.Best, err)
+	for _, c := range []struct {
+		keep        int
+		state       State
+		best, there string
+	}{
+		{2, State{Step: 12, Best: []Scored{{4, 1}, {9, 2}}}, "[{4 1} {9 2}]", "[{9 2} {7 3}]"},
+		{2, State{Step: 8, Best: []Scored{{4, 1}, {7, 3}}}, "[{4 1} {7 3}]", "[{7 3}]"},
+		{1, State{Step: 12, Best: []Scored{{9, 2}, {4, 1}}}, "[{9 2}]", "[{9 2}]"},
+		{0, State{Step: 12, Best: []Scored{{4, 1}, {9, 2}}}, "[]", "[]"},
+	} {
+		l := &loop{Job: j, state: c.state, metrics: w}
+		l.Checkpoint.KeepBest = c.keep
+		if err := l.openBest(); err != nil || fmt.Sprint(l.state.Best) != c.best || fmt.Sprint(l.there) != c.there {
+			t.Errorf("keep %d, step %d: the best are %v, those there %v, %v; want %s, %s", c.keep, c.state.Step, l.state.Best, l.there, err, c.best, c.there)
+		}
+	}
+}
+
+// TestBestAfterDamage damages a run's newest checkpoint, which was the best, for which the best before it was removed: gone on with from before
+// it, the run ends with the state, and the checkpoints, of one that nothing happened to.
+func TestBestAfterDamage(t *testing.T) {
+	run := func(j Job) {
+		t.Helper()
+		if out, err := finish(t, j); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	all := func(j Job) map[string]string {
+		states := map[string]string{}
+		entries, err := checkpoint.List(checkpoint.OS, checkpointRoot(j.Dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			text, err := os.ReadFile(filepath.Join(e.Dir, StateFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			states[filepath.Base(e.Dir)] = string(text)
+		}
+		return states
+	}
+	job := func() Job {
+		j := tinyJob(t)
+		j.Train.Eval.Every, j.Train.Sample.Every, j.Train.Schedule.Kind = 2, 0, "constant"
+		j.Checkpoint = Checkpoint{Every: 5, Keep: 1, KeepBest: 1, KeepEvery: 5, Background: BackgroundNever}
+		return j
+	}
+	whole, hurt := job(), job()
+	whole.MaxStep, hurt.MaxStep = 6, 6
+	run(whole)
+	run(hurt)
+	states := all(hurt)
+	if _, gone := states["step-00000004"]; gone || len(states) != 2 || !strings.Contains(states["step-00000005"], `"best":[{"step":4,`) {
+		t.Fatalf("the best before step 6 is not gone, or not known at step 5: the test shows nothing: %v", states)
+	}
+	if err := os.Truncate(filepath.Join(checkpointRoot(hurt.Dir), "step-00000006", StateFile), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, until := range []int64{6, 0} {
+		whole.MaxStep, hurt.MaxStep = until, until
+		run(whole)
+		run(hurt)
+		if a, b := all(whole), all(hurt); !maps.Equal(a, b) {
+			t.Errorf("until %d: whole\n%v\nhurt\n%v", until, a, b)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"prenorm/data/batch"
 	"prenorm/data/token"
@@ -61,6 +62,9 @@ type Report struct {
 	Tensors []TensorSize `json:"tensors"`
 }
 
+// zipEpoch is the date of every file in a bundle, the first that an archive can have: the same bundle gives the same bytes whenever it is written.
+var zipEpoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 // bundle is a step that was not applied with all that it was made of. A bundle's file is a zip archive without compression, with a checksum of
 // all its bytes at its end: the archive's comment.
 type bundle struct {
@@ -80,7 +84,7 @@ func (b *bundle) write(w io.Writer) (seal string, err error) {
 			return
 		}
 		var f io.Writer
-		if f, err = z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store}); err == nil {
+		if f, err = z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: zipEpoch}); err == nil {
 			if err = content(f); err != nil {
 				err = fmt.Errorf("%s: %w", name, err)
 			}

@@ -115,7 +115,6 @@ func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	}
 	record.Bundle = l.writeBundle(report)
 	if action == GuardStop {
-		record.Step = l.state.Step
 		return errors.Join(l.stoppedBy(report, record, stopped, saved == nil), l.metrics.Write(record), saved)
 	}
 	if err := l.goPast(a, &record); err != nil {

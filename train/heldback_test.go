@@ -183,7 +183,7 @@ func TestGuardLimit(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	held, _ := events(t, j)
-	if len(held) != 3 || held[2].Action != GuardStop || held[2].Step != 2 || held[2].Attempt != 3 || held[0].Bundle == "" || held[2].Bundle != "" {
+	if len(held) != 3 || held[2].Action != GuardStop || held[2].Step != 3 || held[2].Attempt != 3 || held[0].Bundle == "" || held[2].Bundle != "" {
 		t.Errorf("events %+v", held)
 	}
 	if text := fmt.Sprint(j.Out); !strings.Contains(text, "no bundle of step 2, nor of later ones: ") || strings.Count(text, "no bundle") != 1 {

@@ -104,6 +104,7 @@ type loop struct {
 	saver        *checkpoint.Saver
 	files        map[string][]byte
 	newest       string         // folder of the newest checkpoint
+	there        []Scored       // the best checkpoints that are there, best first
 	saved        int64          // its step, or that of the save at work; -1 for none
 	failed       bool           // a save has
 	copied       time.Time      // when the state was last copied to be saved
@@ -129,6 +130,9 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 	stopped, err := l.untilEnd(ctx)
 	if stopped != "" {
 		err = errors.Join(l.save(), l.endProfile())
+	}
+	if DiskFull(err) && !l.failed {
+		err = errors.Join(err, l.saveInWhatIsLeft())
 	}
 	err = errors.Join(err, l.finish())
 	return l.outcome(stopped), err

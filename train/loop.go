@@ -2,6 +2,8 @@ package train
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"prenorm/data/batch"
@@ -46,10 +48,11 @@ func (l *loop) applied(step int64, lr float64, r Result, seen *metrics.Inspect) 
 	l.count(r)
 	l.advance(step, r)
 	l.state.Tokens += int64(targets(l.micros))
-	if err := l.report(step, lr, r); err != nil || seen == nil {
-		return err
+	err := l.report(step, lr, r)
+	if seen != nil {
+		err = errors.Join(err, l.metrics.Write(*seen))
 	}
-	return l.metrics.Write(*seen)
+	return err
 }
 
 // advance goes past a step and its batch.
@@ -113,19 +116,31 @@ func (l *loop) catchUp(ctx context.Context) error {
 		return nil
 	}
 	if l.due(l.Train.Eval.Every, step) {
-		if !l.recorded(metrics.KindEval, step) {
-			l.news = true
-			if err := l.evaluate(ctx, step); err != nil {
-				return err
-			}
-		} else if err := l.score(step, float64(l.metrics.LastEval().Loss)); err != nil {
+		if err := l.catchUpEval(ctx, step); err != nil {
 			return err
 		}
 	}
 	if l.due(l.Train.Sample.Every, step) && !l.recorded(metrics.KindSample, step) {
+		l.beginAgain("sample", step)
 		return l.sample(ctx, step)
 	}
 	return nil
+}
+
+// catchUpEval scores the validation that is recorded of the step, or evaluates.
+func (l *loop) catchUpEval(ctx context.Context, step int64) error {
+	if l.recorded(metrics.KindEval, step) {
+		evals := l.metrics.Evals()
+		return l.score(step, float64(evals[len(evals)-1].Loss))
+	}
+	l.news = true
+	l.beginAgain("validation", step)
+	return l.evaluate(ctx, step)
+}
+
+// beginAgain says what is done before the next update, as it was not when the run was stopped.
+func (l *loop) beginAgain(what string, step int64) {
+	l.progress.Line(fmt.Sprintf("step %d/%d  the %s of this step is not in the measurements, as the run stopped before its end: it begins again", step, l.Train.Steps, what))
 }
 
 // recorded says whether the metrics hold a record of the kind for a step.

@@ -16,7 +16,7 @@ import (
 // isNil says whether an interface holds a nil pointer: a part of the loop that was not reached.
 func isNil(v any) bool { return v == nil || reflect.ValueOf(v).IsNil() }
 
-// OpenWeights reads the weights of the checkpoint that a path means: a run's folder (its newest whole checkpoint) or a checkpoint's own folder.
+// OpenWeights reads the weights of the checkpoint that a path means: a run's folder (its newest whole checkpoint), that of its checkpoints, or a checkpoint's own.
 // Checkpoints that are not whole are passed over and returned in refused. A run that is training removes old checkpoints: where it does so to
 // the one that was found, its newest is looked for again.
 func OpenWeights(path string) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
@@ -81,25 +81,23 @@ func findCheckpoint(fsys checkpoint.FS, path string, newest latest) (dir string,
 	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
 		return path, nil, nil
 	}
-	dir, refused, err = newest(fsys, checkpointRoot(path))
-	if err != nil {
-		return "", refused, err
+	dir, refused, err = newest(fsys, checkpointRoot(RunOf(path)))
+	if dir == "" && err == nil {
+		err = fmt.Errorf("%s holds no checkpoint: it is no run's folder, or its run has not saved yet", path)
 	}
-	if dir == "" {
-		return "", refused, noCheckpoint(path, refused)
-	}
-	return dir, refused, nil
+	return dir, refused, err
 }
 
-func noCheckpoint(path string, refused []checkpoint.Refused) error {
-	if len(refused) == 0 {
-		return fmt.Errorf("%s holds no checkpoint: it is no run's folder, or its run has not saved yet", path)
+// RunOf is the run's folder that a path means: the path itself, or the folder above where it is that of a run's checkpoints.
+func RunOf(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil || filepath.Base(whole) != CheckpointFolder {
+		return path
 	}
-	err := fmt.Errorf("%s holds no whole checkpoint", path)
-	for _, r := range refused {
-		err = fmt.Errorf("%w\n  %s", err, r)
+	if inside, err := checkpoint.List(checkpoint.OS, path); err != nil || len(inside) == 0 {
+		return path
 	}
-	return err
+	return filepath.Join(path, "..")
 }
 
 // start is what a run can begin with: weights, and the tokenizer whose ids they mean where that is known.

@@ -36,7 +36,7 @@ func (l *loop) prepare(ctx context.Context) error {
 // assemble is prepare without anything that changes the run's folder, its data apart. It says whether the state is that of a checkpoint, and
 // which ones are not whole.
 func (l *loop) assemble(ctx context.Context) (resumed bool, refused []checkpoint.Refused, err error) {
-	dir, refused, err := checkpoint.Latest(checkpoint.OS, checkpointRoot(l.Dir))
+	dir, refused, err := Newest(l.Dir)
 	if err != nil {
 		return false, nil, err
 	}
@@ -168,9 +168,6 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 		return fmt.Errorf("run folder %s was started with seed %d, now it is %d: a run keeps its seed; start anew with --fresh", l.Dir, l.state.Seed, l.Seed)
 	}
 	l.newest, l.saved = from.Dir, l.state.Step
-	if err := l.dropMissing(); err != nil {
-		return err
-	}
 	if err := l.readRecent(feed); err != nil {
 		return fmt.Errorf("checkpoint %s: %s: recent: %w", from.Dir, StateFile, err)
 	}

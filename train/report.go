@@ -33,6 +33,12 @@ func (l *loop) openOutputs(ctx context.Context, resumed bool, refused []checkpoi
 	for _, r := range refused {
 		fmt.Fprintf(l.Out, "checkpoint refused: %s\n", r)
 	}
+	if resumed && step > 0 && recovered.Kept == 0 {
+		fmt.Fprintf(l.Out, "warning: %s holds no record of the steps up to %d: was it removed? It begins there\n", filepath.Join(l.Dir, MetricsFile), step)
+	}
+	if err := l.openBest(); err != nil {
+		return err
+	}
 	for _, text := range []string{recovered.String(), recovered.Missing} {
 		if text != "" {
 			fmt.Fprintln(l.Out, text)

@@ -64,7 +64,7 @@ func (l *loop) late() bool {
 
 // save saves a checkpoint of the present state, unless there is one of it, or one at work. In the background, it waits for the save before,
 // and for the copy of the state.
-func (l *loop) save() error { return l.saveKeeping(l.state.Best) }
+func (l *loop) save() error { return l.saveKeeping(l.there) }
 
 // saveKeeping is save with the checkpoints that are the best from here on.
 func (l *loop) saveKeeping(best []Scored) error {
@@ -127,7 +127,7 @@ func (l *loop) finish() error {
 		return errors.Join(err, l.save(), l.settle())
 	}
 	if err == nil && l.newest != "" && l.news {
-		_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Kept(l.state.Best))
+		_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Kept(l.there))
 	}
 	return err
 }
@@ -158,25 +158,45 @@ func (l *loop) score(step int64, loss float64) error {
 	if l.Checkpoint.KeepBest == 0 {
 		return nil
 	}
-	best := l.Checkpoint.Best(l.state.Best, step, loss)
-	if slices.ContainsFunc(best, func(b Scored) bool { return b.Step == step }) {
-		if err := l.saveKeeping(best); err != nil {
+	there := l.Checkpoint.Best(l.there, step, loss)
+	if slices.ContainsFunc(there, func(b Scored) bool { return b.Step == step }) {
+		if err := l.saveKeeping(there); err != nil {
 			return err
 		}
 	}
-	l.state.Best = best
+	l.there = there
+	l.state.Best = l.Checkpoint.Best(l.state.Best, step, loss)
 	return nil
 }
 
-// dropMissing forgets the best checkpoints that are not there any more, or not wanted.
-func (l *loop) dropMissing() error {
-	there, err := checkpoint.List(checkpoint.OS, checkpointRoot(l.Dir))
-	best := l.state.Best[:min(len(l.state.Best), l.Checkpoint.KeepBest)]
-	l.state.Best = nil
-	for _, b := range best {
-		if slices.ContainsFunc(there, func(e checkpoint.Entry) bool { return e.Step == b.Step }) {
-			l.state.Best = append(l.state.Best, b)
+// BestThere are the best among the checkpoints of a run that are there. While those that its state knows are, that is what the state says.
+// Where one is gone, by hand or with what came after it, the validations up to the state's step tell which stand in for it. The state itself
+// does not forget it: it says what an uninterrupted run's does.
+func (c Checkpoint) BestThere(state State, validations []Scored, there []checkpoint.Entry) []Scored {
+	has := func(b Scored) bool {
+		return slices.ContainsFunc(there, func(e checkpoint.Entry) bool { return e.Step == b.Step })
+	}
+	wanted := state.Best[:min(len(state.Best), c.KeepBest)]
+	if !slices.ContainsFunc(wanted, func(b Scored) bool { return !has(b) }) {
+		return wanted
+	}
+	var best []Scored
+	for _, b := range slices.Concat(validations, wanted) {
+		if has(b) && b.Step <= state.Step {
+			best = c.Best(best, b.Step, b.Loss)
 		}
 	}
+	return best
+}
+
+// openBest looks for the best checkpoints, once the measurements are open.
+func (l *loop) openBest() error {
+	there, err := checkpoint.List(checkpoint.OS, checkpointRoot(l.Dir))
+	l.state.Best = l.state.Best[:min(len(l.state.Best), l.Checkpoint.KeepBest)]
+	var validations []Scored
+	for _, e := range l.metrics.Evals() {
+		validations = append(validations, Scored{e.Step, float64(e.Loss)})
+	}
+	l.there = l.Checkpoint.BestThere(l.state, validations, there)
 	return err
 }

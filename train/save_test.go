@@ -18,6 +18,7 @@ import (
 	"prenorm/kernels/cpu"
 	"prenorm/train/checkpoint"
 	"prenorm/train/checkpoint/checkpointtest"
+	"prenorm/train/metrics"
 )
 
 // withFS has checkpoints asked about every operation that writes, during a test.
@@ -114,6 +115,37 @@ func TestMeasurementsFirst(t *testing.T) {
 	}
 	if err := l.close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSavesInWhatIsLeft wants the state to be saved where a moment after an error there is room for the measurements, and not where there is none.
+func TestSavesInWhatIsLeft(t *testing.T) {
+	for _, room := range []bool{true, false} {
+		be := cpu.New(1)
+		defer be.Close()
+		l := &loop{Job: tinyJob(t), be: be}
+		if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		err := l.prepare(context.Background())
+		if err == nil {
+			err = l.step(context.Background())
+		}
+		if !room {
+			err = errors.Join(err, l.metrics.Close())
+			if l.metrics.Write(metrics.Note{Step: 1}) == nil {
+				t.Error("a closed file was written to")
+			}
+		}
+		if err = errors.Join(err, l.saveInWhatIsLeft()); err != nil {
+			t.Error(err)
+		}
+		if dir, _, err := checkpoint.Latest(checkpoint.OS, checkpointRoot(l.Dir)); err != nil || (dir != "") != room {
+			t.Errorf("room %v: saved %q, %v", room, dir, err)
+		}
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -30,17 +31,28 @@ type claim struct {
 func claimFolder(dir string) (*claim, error) {
 	c := &claim{before: lookAt(dir)}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("run folder: %w", err)
+		return nil, unwritable(dir, fmt.Errorf("run folder: %w", err))
 	}
 	var err error
 	if c.lock, err = checkpoint.Lock(dir); err != nil {
-		return nil, err
+		return nil, unwritable(dir, err)
 	}
 	c.config, err = regular.ReadFile(filepath.Join(dir, train.ConfigFile)) // another command may have held the folder before
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(fmt.Errorf("run folder: %w", err), c.lock.Unlock())
 	}
 	return c, nil
+}
+
+// unwritable says what to do about a folder that cannot be written to, where err is of that kind. A dry run writes there too: prepared text.
+func unwritable(dir string, err error) error {
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		return err
+	}
+	if exists(filepath.Join(dir, train.ConfigFile)) {
+		return fmt.Errorf("%w: a run is written to: make %s writable, or copy it to where it can be and go on there", err, dir)
+	}
+	return fmt.Errorf("%w: name a folder that can be written to with --out", err)
 }
 
 // release ends the claim. After a start that failed it leaves the folder as it was.

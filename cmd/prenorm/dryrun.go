@@ -50,6 +50,9 @@ func (d dryRun) print(w io.Writer) {
 		from = fmt.Sprintf("the run at step %d", d.Step)
 	}
 	fmt.Fprintf(w, "dry run of %s: %d steps of %s on %s\n", d.run.Name, d.Measured, from, d.be.Name())
+	if d.Step >= int64(d.run.Train.Steps) {
+		fmt.Fprintf(w, "the run is done: it is at step %d of %d, and nothing is left to train; --set train.steps=N makes it longer\n", d.Step, d.run.Train.Steps)
+	}
 	t := newTable()
 	d.printMemory(t)
 	perStep := int64(d.run.Train.Batch) * int64(d.run.Model.Context) * int64(max(d.run.Train.Accumulate, 1))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +55,10 @@ func TestFullDisk(t *testing.T) {
 			withMachine(t, 1<<33, -1) // a start on a disk that is known to be too small is refused
 			smallDisk(t, kib)
 			all := []string{"train", "tiny.yaml", "--out", "disk/run", "--set", "checkpoint={every: 1, keep: 0, background: always}", "--set", "data.cache=cache"}
-			r := command(all...).want(t, exitFailure, "no space left on device")
+			r := command(all...).want(t, exitFailure, "the disk is full: ", "make room on the disk of disk/run", "then go on with:\n  prenorm train tiny.yaml")
+			if n := strings.Count(r.errOut, "no space left on device"); n != 1 {
+				t.Errorf("the reason is told %d times:\n%s", n, r.errOut)
+			}
 			if strings.Contains(r.out, "done: ") {
 				t.Fatalf("the disk was large enough\n%s", r.out)
 			}
@@ -70,6 +74,48 @@ func TestFullDisk(t *testing.T) {
 	t.Logf("%d disks", len(sizes))
 }
 
+// fillDisk takes all room on the disk.
+func fillDisk() {
+	f, err := os.Create("disk/full")
+	must(err)
+	for block := make([]byte, 4096); err == nil; _, err = f.Write(block) {
+	}
+	must(f.Close())
+}
+
+// TestDiskFills takes all room in the middle of a run, where measurements have none first, with and without a Ctrl-C, and before its start: the error
+// says which steps are lost and what to do, and that works.
+func TestDiskFills(t *testing.T) {
+	inTiny(t)
+	uninterrupted(t)
+	withMachine(t, 1<<33, -1)
+	smallDisk(t, 4<<10)
+	all := []string{"train", "tiny.yaml", "--out", "disk/run", "--workers", "1", "--set", "data.cache=cache"}
+	goOn := "go on with:\n  prenorm " + strings.Join(all, " ")
+	goOn = strings.Replace(goOn, "--out disk/run --workers 1 --set data.cache=cache", "--out disk/run --set data.cache=cache --workers 1", 1)
+	fillDisk()
+	command(all...).want(t, exitFailure, "the disk is full: ", "nothing was trained", "make room on the disk of disk/run, then", goOn)
+	command(append(all, "--dry-run")...).want(t, exitFailure, "the disk is full: ", "nothing was trained")
+	must(os.Remove("disk/full"))
+	command(append(all, "--max-step", "6")...).want(t, exitOK)
+	ctx, cancel := context.WithCancel(context.Background())
+	for _, c := range []struct {
+		event func()
+		want  string
+	}{{fillDisk, " of 20 was reached, and the newest whole checkpoint is disk/run/checkpoints/step-00000006: "}, {func() { fillDisk(); cancel() }, "step 7 of 20 was reached, and the newest whole checkpoint is disk/run/checkpoints/step-00000006: 1 step is lost and"}} {
+		t.Run(c.want, func(t *testing.T) {
+			withKernels(t, hooked(8, c.event))
+			r := commandWith(ctx, "", all...).want(t, exitFailure, c.want, "will be trained again", "make room on the disk of disk/run (a checkpoint takes ", goOn)
+			if n := strings.Count(r.errOut, "no space left on device"); n != 1 {
+				t.Errorf("the reason is told %d times:\n%s", n, r.errOut)
+			}
+			must(os.Remove("disk/full"))
+		})
+	}
+	command(all...).want(t, exitOK, "resumed from step 6 of 20", "done: step 20")
+	same(t, "whole", "disk/run")
+}
+
 // TestReadOnlyDisk goes on with a run whose disk cannot be written to: an error says so, nothing has changed, and it goes on once it can.
 func TestReadOnlyDisk(t *testing.T) {
 	inTiny(t)
@@ -77,8 +123,10 @@ func TestReadOnlyDisk(t *testing.T) {
 	smallDisk(t, 8<<10)
 	command("train", "tiny.yaml", "--out", "disk/run", "--max-step", "10").want(t, exitOK)
 	remount(t, syscall.MS_RDONLY, "")
-	command("train", "tiny.yaml", "--out", "disk/run").want(t, exitFailure, "read-only file system")
-	command("train", "tiny.yaml", "--out", "disk/another").want(t, exitFailure, "read-only file system")
+	command("train", "tiny.yaml", "--out", "disk/run").want(t, exitFailure, "read-only file system: a run is written to: make disk/run writable, or copy it")
+	for _, more := range [][]string{nil, {"--dry-run"}, {"--fresh"}} {
+		command(append([]string{"train", "tiny.yaml", "--out", "disk/another"}, more...)...).want(t, exitFailure, "read-only file system: name a folder that can be written to with --out")
+	}
 	command("verify", "disk/run").want(t, exitOK)
 	remount(t, 0, "")
 	command("train", "tiny.yaml", "--out", "disk/run").want(t, exitOK, "resumed from step 10 of 20")

@@ -44,6 +44,9 @@ func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, source
 func (f *trainFlags) ownFile(cmd *cobra.Command, dir string) (string, error) {
 	config := filepath.Join(dir, train.ConfigFile)
 	newest, err := f.base(dir)
+	if f.fresh && err != nil { // it starts anew because of that
+		return config, nil
+	}
 	if err != nil || newest == "" {
 		return config, err
 	}
@@ -106,15 +109,12 @@ func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runS
 	return changed, nil
 }
 
-// stepOf is the step of a checkpoint's folder.
+// stepOf is the step of a checkpoint's folder, -1 where it is none.
 func stepOf(dir string) int64 {
-	entries, _ := checkpoint.List(checkpoint.OS, filepath.Dir(dir))
-	for _, e := range entries {
-		if e.Dir == dir {
-			return e.Step
-		}
+	if step, ok := checkpoint.StepOf(filepath.Base(dir)); ok {
+		return step
 	}
-	return 0
+	return -1
 }
 
 // freedom says what a key's change does to a run.

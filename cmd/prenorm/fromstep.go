@@ -37,7 +37,7 @@ func (s *stepFlag) Set(text string) error {
 func (f *trainFlags) base(dir string) (string, error) {
 	root := filepath.Join(dir, train.CheckpointFolder)
 	if f.fromStep < 0 {
-		newest, _, err := checkpoint.Latest(checkpoint.OS, root)
+		newest, _, err := train.Newest(dir)
 		return newest, err
 	}
 	entries, err := checkpoint.List(checkpoint.OS, root)
@@ -55,14 +55,39 @@ func (f *trainFlags) base(dir string) (string, error) {
 			return e.Dir, nil
 		}
 	}
-	if len(entries) == 0 {
+	aside, err := asideOf(root, f.fromStep)
+	if err != nil {
+		return "", err
+	}
+	if len(entries) == 0 && aside == "" {
 		return "", usageError{fmt.Errorf("--from-step %d: %s has no checkpoint at all: leave --from-step out to start at step 0", f.fromStep, dir)}
 	}
-	if damaged != nil {
-		return "", fmt.Errorf("--from-step %d: the checkpoint is not whole: %w", f.fromStep, damaged)
+	switch {
+	case errors.Is(damaged, checkpoint.ErrNewer):
+		return "", fmt.Errorf("--from-step %d: the checkpoint cannot be read: %w", f.fromStep, damaged)
+	case damaged != nil:
+		return "", fmt.Errorf("--from-step %d: the checkpoint is not whole: %w%s", f.fromStep, damaged, aside)
 	}
-	return "", usageError{fmt.Errorf("--from-step %d: %s has no checkpoint of that step (steps: %s)", f.fromStep, dir, strings.Join(steps, ", "))}
+	return "", usageError{fmt.Errorf("--from-step %d: %s has no checkpoint of that step (steps: %s)%s", f.fromStep, dir, strings.Join(steps, ", "), aside)}
 }
+
+// asideOf says which checkpoints of a step were set aside, and how one of them becomes the run's again; "" where none was.
+func asideOf(root string, step int64) (text string, err error) {
+	dirs, err := checkpoint.Aside(checkpoint.OS, root)
+	for _, dir := range dirs {
+		name, _, _ := strings.Cut(filepath.Base(dir), ".")
+		if at, ok := checkpoint.StepOf(name); ok && at == step {
+			text += "\n  " + dir
+		}
+	}
+	if text != "" {
+		text = "\nset aside of it:" + text + "\n" + comeBack + "; its measurements are in a metrics.aside-N.jsonl, to be put in the place of metrics.jsonl"
+	}
+	return text, err
+}
+
+// comeBack says how a run returns to what was set aside.
+const comeBack = "to come back to one, cut .aside-N off its name, and go on from its step"
 
 // goBack makes the checkpoint of --from-step the newest: those above it step aside, and what was measured after it is kept beside.
 func (c *claim) goBack(cmd *cobra.Command, step int64) error {
@@ -86,6 +111,9 @@ func (c *claim) goBack(cmd *cobra.Command, step int64) error {
 	note(cmd.OutOrStdout(), "going back to step %d; nothing is deleted:%s", step, measured)
 	for _, moved := range c.aside {
 		note(cmd.OutOrStdout(), "  %s", moved)
+	}
+	if len(c.aside) > 0 {
+		note(cmd.OutOrStdout(), "%s", comeBack)
 	}
 	return nil
 }

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prenorm/configs"
 	"prenorm/data/baseline"
+	"prenorm/data/regular"
 	"prenorm/train"
 	pages "prenorm/train/lab/report"
 	"prenorm/train/metrics"
@@ -19,6 +21,9 @@ var lossFormats = []string{"png", "svg"}
 // recordsOf reads what a run has measured.
 func recordsOf(dir string) ([]metrics.Record, error) {
 	path := filepath.Join(dir, train.MetricsFile)
+	if !exists(path) && exists(filepath.Join(dir, train.ConfigFile)) {
+		return nil, fmt.Errorf("%s holds no %s: nothing was trained yet, or it was removed; a run that goes on begins it anew", dir, train.MetricsFile)
+	}
 	if !exists(path) {
 		return nil, fmt.Errorf("%s holds no %s: give the folder of a run, such as runs/quickstart", dir, train.MetricsFile)
 	}
@@ -34,7 +39,7 @@ func drawLoss(w io.Writer, path, dir string) error {
 	f, lines := lossFigure(records)
 	f.Title = titleOf(dir)
 	if len(f.Series[0].X) == 0 {
-		return fmt.Errorf("%s: no step is recorded: train with train.log.every above 0", dir)
+		return fmt.Errorf("%s: no step is recorded: %s", dir, whyUnrecorded(dir, records))
 	}
 	draw := f.PNG
 	if strings.HasSuffix(strings.ToLower(path), ".svg") {
@@ -57,6 +62,22 @@ func drawLoss(w io.Writer, path, dir string) error {
 		fmt.Fprintf(w, "the %s of step %.0f is %s\n", last.Name, last.X[end], stand)
 	}
 	return nil
+}
+
+// whyUnrecorded says why a run's measurements, which are given, hold no update.
+func whyUnrecorded(dir string, records []metrics.Record) string {
+	for _, r := range records {
+		if l, ok := r.(metrics.Lines); ok && l.Step > 0 {
+			return fmt.Sprintf("%s begins at step %d, what was measured before is gone, and no update was recorded since", train.MetricsFile, l.Step)
+		}
+	}
+	text, err := regular.ReadFile(filepath.Join(dir, train.ConfigFile))
+	if err == nil {
+		if c, err := configs.Parse(train.ConfigFile, text, nil); err == nil && c.Run.Train.Log.Every > 0 {
+			return fmt.Sprintf("the run records every %s (train.log.every), and has not come so far, or its records were removed", counted(c.Run.Train.Log.Every, "step"))
+		}
+	}
+	return "train with train.log.every above 0"
 }
 
 // lossFigure is the plot of the losses, that of training before that of validation, and the lines in it.

@@ -48,12 +48,28 @@ func keepOf(run, newest string) (checkpoint.Keep, bool) {
 	if err != nil || json.Unmarshal(text, &state) != nil {
 		return checkpoint.Keep{}, false
 	}
-	c, best := config.Run.Checkpoint, state.Best
 	records, err := metrics.Read(filepath.Join(run, train.MetricsFile))
+	if err != nil {
+		records = nil
+	}
+	there, err := checkpoint.List(checkpoint.OS, filepath.Join(run, train.CheckpointFolder))
+	if err != nil {
+		return checkpoint.Keep{}, false
+	}
+	var validations []train.Scored
+	own := -1 // the validation of the state's own step
 	for _, r := range records {
-		if e, ok := r.(metrics.Eval); ok && err == nil && e.Step == state.Step {
-			best = c.Best(best, e.Step, float64(e.Loss))
+		if e, ok := r.(metrics.Eval); ok {
+			if e.Step == state.Step {
+				own = len(validations)
+			}
+			validations = append(validations, train.Scored{Step: e.Step, Loss: float64(e.Loss)})
 		}
+	}
+	c := config.Run.Checkpoint
+	best := c.BestThere(state, validations, there)
+	if own >= 0 {
+		best = c.Best(best, state.Step, validations[own].Loss)
 	}
 	return c.Kept(best), true
 }

@@ -32,6 +32,8 @@ func (f *trainFlags) source(cmd *cobra.Command, path string) (runSource, error) 
 	switch {
 	case exists(filepath.Join(path, "manifest.json")):
 		return runSource{}, wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or start another run from it with --set init_from=%s", path, path)
+	case !exists(config) && train.RunOf(path) != path:
+		return runSource{}, wrongUsage(cmd, "%s is the folder of a run's checkpoints: give the run's folder, %s", path, train.RunOf(path))
 	case !exists(config):
 		return runSource{}, wrongUsage(cmd, "%s holds no run, as it has no %s: give a run file, a preset or the folder of a run, such as runs/quickstart", path, train.ConfigFile)
 	case f.out != "":

@@ -29,6 +29,7 @@ type trainFlags struct {
 	fromStep      int64 // -1 for the newest checkpoint
 
 	finished bool // the folder's run was at its last step before
+	outcome  train.Outcome
 }
 
 func newTrain() *cobra.Command {
@@ -126,6 +127,7 @@ func (f *trainFlags) loadRun(cmd *cobra.Command, file string) (*configs.Loaded, 
 
 // claimed trains in the folder with its lock held from here on. loaded is nil for the settings of the run in the folder.
 func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *configs.Loaded, source runSource) (err error) {
+	defer func() { err = f.explain(cmd, source, err) }()
 	c, err := claimFolder(source.dir)
 	if err != nil {
 		return err
@@ -176,6 +178,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 		job.Profile = file
 	}
 	outcome, err := train.Run(ctx, be, job)
+	f.outcome = outcome
 	before := outcome.Stopped != "" && outcome.Checkpoint == "" // while it prepared
 	started = !before && (err == nil || outcome != (train.Outcome{}) && (c.old == "" || outcome.Checkpoint != ""))
 	if err != nil {

@@ -24,7 +24,8 @@ func newVerify() *cobra.Command {
 		Use:   "verify RUN|CHECKPOINT...",
 		Short: "check that checkpoints are whole",
 		Long: `Read every file of checkpoints and hold it against the size and the checksum that were written down when it was saved. A run's folder
-stands for all checkpoints in it, and says of each why it is kept. Nothing is changed. The exit code is 1 where one is not whole.`,
+stands for all checkpoints in it, and says of each why it is kept. Nothing is changed. The exit code is 1 where one is not whole, or is of a
+newer format than this version checks.`,
 		Example: `  prenorm verify runs/quickstart
   prenorm verify runs/quickstart/checkpoints/step-00000300 --json`,
 		Args: arguments(1, -1, "folders of runs or of checkpoints"),
@@ -42,6 +43,7 @@ type verifyRecord struct {
 	Files      int    `json:"files,omitempty"`
 	Bytes      int64  `json:"bytes,omitempty"`
 	Problem    string `json:"problem,omitempty"`
+	Newer      bool   `json:"newer,omitempty"` // its format is not read: whether it is whole is not known
 	none       bool   // there is no checkpoint that could be whole
 
 	Aside bool     `json:"set_aside,omitempty"` // it is none of the run any more
@@ -62,12 +64,12 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 			a, err := checkpoint.Audit(checkpoint.OS, dir)
 			r := verifyRecord{Checkpoint: dir, Whole: err == nil, Step: a.Step, Files: a.Files, Bytes: a.Bytes, Aside: slices.Contains(aside, dir)}
 			if err != nil {
-				r.Problem, whole = err.Error(), false
+				r.Problem, r.Newer, whole = err.Error(), errors.Is(err, checkpoint.ErrNewer), false
 			}
 			records = append(records, r)
 		}
 		if !slices.Contains(dirs, path) {
-			explainKept(path, records[first:first+len(dirs)])
+			explainKept(train.RunOf(path), records[first:first+len(dirs)])
 		}
 	}
 	if err := f.print(cmd, records); err != nil {
@@ -86,6 +88,7 @@ func checkpointsOf(path string) (dirs, aside []string, err error) {
 	} else if err != nil || !info.IsDir() {
 		return nil, nil, errors.New("is no folder: give that of a run, such as runs/quickstart, or of one checkpoint in it")
 	}
+	path = train.RunOf(path)
 	root := filepath.Join(path, train.CheckpointFolder)
 	entries, err := checkpoint.List(checkpoint.OS, root)
 	if err == nil {
@@ -102,6 +105,9 @@ func checkpointsOf(path string) (dirs, aside []string, err error) {
 	}
 	if exists(root) || exists(filepath.Join(path, train.MetricsFile)) || len(filesLike(path, "*")) == 0 {
 		return nil, nil, errors.New("holds no checkpoint")
+	}
+	if !exists(filepath.Join(path, "manifest.json")) && !exists(filepath.Join(path, train.StateFile)) {
+		return nil, nil, errors.New("holds no checkpoint: give the folder of a run, such as runs/quickstart, or of one checkpoint in it")
 	}
 	return []string{path}, nil, nil // a checkpoint's own folder, whole or not
 }
@@ -121,6 +127,8 @@ func (f *verifyFlags) print(cmd *cobra.Command, records []verifyRecord) error {
 				kept = "; kept: " + strings.Join(r.Kept, ", ")
 			}
 			fmt.Fprintf(out, "%s: whole, step %d, %s in %d files%s\n", r.Checkpoint, r.Step, metrics.Bytes(r.Bytes), r.Files, kept)
+		} else if r.Newer {
+			fmt.Fprintf(out, "%s: not checked: %s\n", r.Checkpoint, r.Problem)
 		} else if r.none {
 			fmt.Fprintf(out, "%s: %s\n", r.Checkpoint, r.Problem)
 		} else {

@@ -40,8 +40,10 @@ func TestVerify(t *testing.T) {
 	write(t, path, string(data[:9]))
 	command("verify", first).want(t, exitFailure, first+": NOT WHOLE: optimizer.safetensors: has 9 bytes")
 	read(exitOK, second)
-	command("verify", "runs").want(t, exitFailure, "runs: NOT WHOLE: manifest.json: is missing")
-	command("verify", "nowhere").want(t, exitFailure, "nowhere: there is no such folder")
+	command("verify", "runs").want(t, exitFailure, "runs: holds no checkpoint: give the folder of a run")
+	must(os.Remove(filepath.Join(second, "manifest.json")))
+	command("verify", second).want(t, exitFailure, second+": NOT WHOLE: manifest.json: is missing")
+	command("verify", "nowhere").want(t, exitFailure, "nowhere: there is no such folder: give that of a run")
 	command("verify").want(t, exitUsage, "takes folders of runs or of checkpoints")
 }
 
@@ -53,7 +55,7 @@ func TestDiff(t *testing.T) {
 	command("train", "tiny.yaml", "--out", "runs/b").want(t, exitOK, "resumed from step 12 of 20")
 	command("diff", "runs/a", "runs/b").want(t, exitOK, "same, bit for bit")
 	command("train", "tiny.yaml", "--out", "runs/c", "--set", "seed=6").want(t, exitOK)
-	r := command("diff", "runs/a", "runs/c").want(t, exitFailure, "state: ", "seed", "files: config.yaml differ", "embed_tokens.weight", "changed")
+	r := command("diff", "runs/a", "runs/c").want(t, exitFailure, "state: ", "seed", "settings: seed 5, 6\n", "embed_tokens.weight", "changed")
 	if strings.Contains(r.out, "only in") {
 		t.Errorf("says\n%s", r.out)
 	}
@@ -128,5 +130,25 @@ func TestVerifyResume(t *testing.T) {
 		"verify-resume tiny.yaml --steps 5 --resume-workers -1": "--resume-workers -1",
 	} {
 		command(strings.Fields(args)...).want(t, exitUsage, want)
+	}
+}
+
+// TestDiffOfSettings compares runs whose settings alone differ: those that change no result leave the state the same, and others are named.
+func TestDiffOfSettings(t *testing.T) {
+	inTiny(t)
+	uninterrupted(t)
+	command("train", "tiny.yaml", "--out", "other", "--max-step", "9").want(t, exitOK)
+	command("train", "tiny.yaml", "--out", "other", "--workers", "2", "--set", "checkpoint.background=never").want(t, exitOK)
+	r := command("diff", "whole", "other").want(t, exitOK, "settings: workers 1, 2 (changes no result)", "settings: checkpoint.background auto, never (changes no result)", "the rest is the same, bit for bit")
+	if strings.Contains(r.out, "files:") {
+		t.Error(r.out)
+	}
+	var d diffRecord
+	if err := json.Unmarshal([]byte(command("diff", "whole", "other", "--json").want(t, exitOK).out), &d); err != nil || d.Same || !d.SameState || len(d.Settings) != 2 || !d.Settings[1].Free {
+		t.Errorf("%v, found %+v", err, d)
+	}
+	command("train", "other", "--set", "train.steps=21", "--set", "train.optimizer.lr=0.02").want(t, exitOK)
+	if r := command("diff", "whole", "other").want(t, exitFailure, "settings: train.steps 20, 21\n"); strings.Contains(r.out, "the rest is the same") {
+		t.Error(r.out)
 	}
 }

@@ -21,10 +21,7 @@ func SetAside(fsys FS, root string, above int64) (moved []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 1
-	for slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, fmt.Sprint(asidePart, n)) }) {
-		n++
-	}
+	n := freeAside(names)
 	for _, e := range slices.Backward(entries) {
 		if e.Step <= above {
 			break
@@ -43,6 +40,15 @@ func SetAside(fsys FS, root string, above int64) (moved []string, err error) {
 		return moved, fmt.Errorf("checkpoints: %w", err)
 	}
 	return moved, nil
+}
+
+// freeAside is the first number that no name among those in a folder ends with.
+func freeAside(names []string) int {
+	n := 1
+	for slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, fmt.Sprint(asidePart, n)) }) {
+		n++
+	}
+	return n
 }
 
 // Aside lists the folders of checkpoints under root that were set aside.

@@ -12,13 +12,14 @@
 // It is written under another name beside its place, every file and the folder made durable, and then renamed: a folder under its final
 // name is whole, unless it was damaged later, which the manifest shows. While a checkpoint of the same step is being replaced, the one
 // before is called step-00000100.old, and counts as a checkpoint too. Names that begin with .tmp- are unfinished or being removed; those that
-// end in .aside-1 were set aside by their owner, and do not count.
+// end in .aside-1 were set aside by their owner, or are of a newer format and stood where another had to, and do not count.
 //
 // One process at a time may write to a run: see [Lock].
 package checkpoint
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -79,6 +80,9 @@ type Refused struct {
 
 func (r Refused) String() string { return fmt.Sprintf("%s: %v", r.Dir, r.Err) }
 
+// Newer says whether the checkpoint is of a newer format, and so may well be whole.
+func (r Refused) Newer() bool { return errors.Is(r.Err, ErrNewer) }
+
 // folderName is the name of a checkpoint's folder.
 func folderName(step int64) string { return fmt.Sprintf("%s%08d", stepPrefix, step) }
 
@@ -87,6 +91,12 @@ func parseName(name string) (step int64, old, ok bool) {
 	base, old := strings.CutSuffix(name, oldSuffix)
 	step, err := strconv.ParseInt(strings.TrimPrefix(base, stepPrefix), 10, 64)
 	return step, old, err == nil && step >= 0 && base == folderName(step)
+}
+
+// StepOf tells the step of a checkpoint's folder by its name; ok is false where it is no such name.
+func StepOf(name string) (step int64, ok bool) {
+	step, _, ok = parseName(name)
+	return step, ok
 }
 
 // List returns the folders under root that have a checkpoint's name, by step; at equal steps the one being replaced comes first. It does

@@ -379,10 +379,10 @@ func TestPrune(t *testing.T) {
 		want   string
 	}{
 		{".....", 0, "12345"}, {".....", -1, "12345"}, {".....", 2, "45"}, {".....", 5, "12345"}, {".....", 9, "12345"},
-		{"s....", 2, "145"}, // damaged ones are left for their owner to look at
-		{"....s", 2, "345"}, // and do not count
-		{"....c", 1, "45"},  // the newest whole one stays beside a newer one whose sizes are right
-		{"..ccc", 2, "245"}, {"..ccc", 1, "25"},
+		{"s....", 2, "145"},                                                                   // damaged ones are left for their owner to look at
+		{"....s", 2, "345"},                                                                   // and do not count
+		{"....c", 1, "45"},                                                                    // the newest whole one stays beside a newer one whose sizes are right
+		{"..ccc", 2, "12345"}, {"..ccc", 1, "2345"}, {"....c", 2, "345"}, {"...c.", 2, "345"}, // but take no place
 		{"ccccc", 1, "12345"}, {"sssss", 1, "12345"},
 	} {
 		m := newMemoryFS()

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,11 +68,66 @@ func TestNewerFormat(t *testing.T) {
 	m := newMemoryFS()
 	savesAll(t, m, snapshot(1, "a"), snapshot(2, "b"))
 	dir := join(root, folderName(2))
-	file := m.find(dir).entries[manifestFile]
-	file.data = bytes.Replace(file.data, []byte(`"format": 2`), []byte(`"format": 3, "more": {}`), 1)
+	newerFormat(m, dir)
 	latest, refused, err := Latest(m, root)
 	if err != nil || latest != join(root, folderName(1)) || len(refused) != 1 || !strings.Contains(refused[0].String(), "format 3 is newer than this program, which reads formats 1 to 2: use the version") {
 		t.Errorf("latest %s, refused %v, error %v", latest, refused, err)
+	}
+}
+
+// newerFormat makes a checkpoint one of a later program.
+func newerFormat(m *memoryFS, dir string) {
+	file := m.find(dir).entries[manifestFile]
+	file.data = bytes.Replace(file.data, []byte(`"format": 2`), []byte(`"format": 3, "more": {}`), 1)
+}
+
+// TestNewerFormatStays saves where a checkpoint of a later program stands, under its name or that of one being replaced, and puts such folders
+// in order: it is set aside, byte for byte, and never removed.
+func TestNewerFormatStays(t *testing.T) {
+	b, b2 := at(200, "b"), at(200, "b2")
+	dir := join(root, folderName(200))
+	save := func(m *memoryFS) error { _, err := Save(m, root, snapshot(200, "c")); return err }
+	clean := func(m *memoryFS) error { _, err := Clean(m, root); return err }
+	for name, c := range map[string]struct {
+		before func(m *memoryFS)
+		newer  string
+		run    func(m *memoryFS) error
+		want   string
+	}{
+		"in its place":              {func(m *memoryFS) { saves(b)(t, m) }, dir, save, dir + asidePart + "1"},
+		"beside a whole one":        {func(m *memoryFS) { both(t, m, b, b2) }, dir + oldSuffix, save, dir + oldSuffix + asidePart + "1"},
+		"before one being replaced": {func(m *memoryFS) { both(t, m, b, b2) }, dir, save, dir + asidePart + "1"},
+		"alone, being replaced":     {func(m *memoryFS) { replaced(t, m, b) }, dir + oldSuffix, save, dir + oldSuffix + asidePart + "1"},
+		"put in order":              {func(m *memoryFS) { both(t, m, b, b2) }, dir + oldSuffix, clean, dir + oldSuffix + asidePart + "1"},
+		"one too many": {func(m *memoryFS) { saves(b)(t, m) }, dir, func(m *memoryFS) error {
+			saves(at(300, "d"))(t, m)
+			_, err := Prune(m, root, Keep{Newest: 1})
+			return err
+		}, dir},
+	} {
+		m := script{before: func(_ *testing.T, m *memoryFS) { c.before(m) }}.prepare(t)
+		newerFormat(m, c.newer)
+		manifest := string(m.find(c.newer).entries[manifestFile].data)
+		if err := c.run(m); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if there := m.find(c.want); there == nil || string(there.entries[manifestFile].data) != manifest {
+			names, _ := listNames(m, root)
+			t.Errorf("%s: it is not at %s; there are %v", name, c.want, names)
+		}
+	}
+}
+
+// TestOnlyNewerFormats wants checkpoints of which none can be read, one being of a later program, not to be called damaged.
+func TestOnlyNewerFormats(t *testing.T) {
+	m := newMemoryFS()
+	savesAll(t, m, snapshot(1, "a"), snapshot(2, "b"))
+	newerFormat(m, join(root, folderName(1)))
+	newerFormat(m, join(root, folderName(2)))
+	_, refused, err := Latest(m, root)
+	var none *NoneWhole
+	if !errors.As(err, &none) || !none.Newer() || !refused[0].Newer() || strings.Contains(err.Error(), "whole") || !strings.Contains(err.Error(), "can be read by this version of prenorm:\n  step-00000002: manifest.json: format 3") {
+		t.Errorf("latest: %v", err)
 	}
 }
 

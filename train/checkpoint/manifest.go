@@ -84,10 +84,13 @@ func formatOf(data []byte) (int, error) {
 	return n, err
 }
 
+// ErrNewer is the error of a checkpoint whose format is newer than those that are read: it need not be damaged.
+var ErrNewer = errors.New("use the version of prenorm that wrote it, or a later one")
+
 // unknownFormat says what to do about a format that is not read.
 func unknownFormat(found int) error {
 	if found > format {
-		return fmt.Errorf("format %d is newer than this program, which reads formats 1 to %d: use the version of prenorm that wrote it, or a later one", found, format)
+		return fmt.Errorf("format %d is newer than this program, which reads formats 1 to %d: %w", found, format, ErrNewer)
 	}
 	return fmt.Errorf("format %d, this program reads formats 1 to %d: the manifest is not one that prenorm wrote", found, format)
 }

@@ -43,8 +43,10 @@ var mutations = []mutation{
 	{"no manifest is left", "save.go", "return fsys.SyncDir(dir)", "return fsys.Remove(join(dir, manifestFile))", self, faults},
 	{"a damaged newest one is not passed over", "read.go", "refused = append(refused, Refused{entries[i].Dir, err})\n\t\t\tcontinue", "return entries[i].Dir, nil, nil", self, "Flips|Refused"},
 	{"where none is whole, there seems to be none", "read.go", "if len(refused) > 0 {", "if false {", self, "NoneWhole"},
-	{"the newest whole one may go", "remove.go", "if dir == sound[newest].Dir {", "if false {", self, "TestPrune"},
-	{"damaged ones count", "remove.go", "if sizesRight(fsys, e.Dir) {", "if true {", self, "TestPrune"},
+	{"a damaged one takes a place", "remove.go", "if known[e.Dir] = err == nil; err != nil {", "if false {", self, "TestPrune"},
+	{"one that was cut off may go", "remove.go", "case !sizesRight(fsys, e.Dir):", "case false:", self, "TestPrune"},
+	{"one of a newer format is removed", "remove.go", "!errors.Is(err, ErrNewer) {", "true || !errors.Is(err, ErrNewer) {", self, "NewerFormat"},
+	{"one of a newer format is replaced", "save.go", "errors.Is(err, ErrNewer) {", "false && errors.Is(err, ErrNewer) {", self, "NewerFormat"},
 	{"removed by content before its name", "remove.go", "if err := fsys.Rename(dir, temp); err != nil {", "if err := removeAll(fsys, dir); err != nil {", self, faults},
 	{"the removed name is not synced", "remove.go", "\tif err := fsys.Rename(dir, temp); err != nil {\n\t\treturn err\n\t}\n\tif err := fsys.SyncDir(root); err != nil {\n\t\treturn err\n\t}\n",
 		"\tif err := fsys.Rename(dir, temp); err != nil {\n\t\treturn err\n\t}\n", self, faults},
@@ -65,7 +67,7 @@ var mutations = []mutation{
 	{"evaluated before it is saved", "../loop.go", "\tif l.due(l.Checkpoint.Every, step) || l.late() {", "\tif err := l.observe(ctx, step); err != nil {\n\t\treturn err\n\t}\n\tif l.due(l.Checkpoint.Every, step) || l.late() {", loop, "SavesBefore|CopiesBefore"},
 	{"a bundle's content is not synced", "../bundle.go", "err = f.Sync()", "err = nil", loop, "TestBundleSaves"},
 	{"a bundle's name is not synced", "../bundle.go", "return name, fsys.SyncDir(dir)", "return name, nil", loop, "TestBundleSaves"},
-	{"a new best is not saved", "../save.go", "if err := l.saveKeeping(best); err != nil {", "if false {\n\t\t\tvar err error", loop, "BestIsKept"},
+	{"a new best is not saved", "../save.go", "if err := l.saveKeeping(there); err != nil {", "if false {\n\t\t\tvar err error", loop, "BestIsKept"},
 }
 
 // TestMutationsFit wants each protection to be where the list says, so that the list stays true.

@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"prenorm/train/safetensors"
 )
 
 // Latest returns the newest whole checkpoint under root: its manifest parses and every file has its size and checksum. refused lists the
-// newer ones that are not whole. Without any checkpoint dir is empty; when there are checkpoints but none is whole, that is an error, so
-// that nobody starts afresh over them unawares.
+// newer ones that are not whole, or whose format is not read. Without any checkpoint dir is empty; when there are checkpoints but none can be
+// read, that is a [NoneWhole], so that nobody starts afresh over them unawares.
 func Latest(fsys FS, root string) (dir string, refused []Refused, err error) {
 	return latest(fsys, root, func(dir string) error {
 		_, err := verify(fsys, dir)
@@ -44,10 +45,36 @@ func latest(fsys FS, root string, whole func(dir string) error) (dir string, ref
 		return entries[i].Dir, refused, nil
 	}
 	if len(refused) > 0 {
-		return "", refused, fmt.Errorf("checkpoints: none of the %d under %s is whole; the newest, %v: restore one from a copy, or start in a new run folder",
-			len(refused), root, refused[0])
+		return "", refused, &NoneWhole{root, refused}
 	}
 	return "", nil, nil
+}
+
+// NoneWhole is the error of a folder that has checkpoints, none of which can be read.
+type NoneWhole struct {
+	Root    string
+	Refused []Refused // newest first, and not empty
+}
+
+// Newer says whether a version of prenorm that knows a newer format may read one of them.
+func (e *NoneWhole) Newer() bool { return slices.ContainsFunc(e.Refused, Refused.Newer) }
+
+// Error lists the checkpoints, one a line, with what is wrong with each.
+func (e *NoneWhole) Error() string {
+	var b strings.Builder
+	what := "is whole"
+	if e.Newer() {
+		what = "can be read by this version of prenorm"
+	}
+	fmt.Fprintf(&b, "checkpoints: none of the %d under %s %s:", len(e.Refused), e.Root, what)
+	if len(e.Refused) == 1 {
+		b.Reset()
+		fmt.Fprintf(&b, "the only checkpoint under %s cannot be used:", e.Root)
+	}
+	for _, r := range e.Refused {
+		fmt.Fprintf(&b, "\n  %s: %v", filepath.Base(r.Dir), r.Err)
+	}
+	return b.String()
 }
 
 // Load reads a checkpoint and verifies the checksum of everything that it returns. The folder may have been moved or renamed.

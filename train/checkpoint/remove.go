@@ -1,15 +1,22 @@
 package checkpoint
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// Prune removes the checkpoints that keep gives no reason for, oldest first, and returns their folders. Checkpoints whose manifest or sizes
-// are wrong are neither counted nor removed. The newest whole one, checksums included, is never removed, whatever lies above it.
+// Prune removes the checkpoints that keep gives no reason for, oldest first, and returns their folders. Those that are not whole, checksums
+// included, take nobody's place among the newest, and stay; the newest whole one is never removed, whatever lies above it.
 func Prune(fsys FS, root string, keep Keep) (removed []string, err error) {
+	return prune(fsys, root, keep, map[string]bool{})
+}
+
+// prune is [Prune] that takes the word of known for a checkpoint that is whole, the newest apart, and adds to it those that it has read. Below
+// the newest that are kept, manifests and sizes must do.
+func prune(fsys FS, root string, keep Keep, known map[string]bool) (removed []string, err error) {
 	if keep.Newest < 1 {
 		return nil, nil
 	}
@@ -17,32 +24,24 @@ func Prune(fsys FS, root string, keep Keep) (removed []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var sound []Entry // newest first
+	rank := 0
+	var spare []string
 	for _, e := range slices.Backward(entries) {
-		if sizesRight(fsys, e.Dir) {
-			sound = append(sound, e)
+		switch {
+		case !sizesRight(fsys, e.Dir):
+			continue
+		case rank < keep.Newest && !(rank > 0 && known[e.Dir]):
+			_, err := verify(fsys, e.Dir)
+			if known[e.Dir] = err == nil; err != nil {
+				continue
+			}
 		}
-	}
-	var spare []string // oldest first
-	for i, e := range slices.Backward(sound) {
-		if len(keep.Reasons(i, e.Step)) == 0 {
+		if len(keep.Reasons(rank, e.Step)) == 0 {
 			spare = append(spare, e.Dir)
 		}
+		rank++
 	}
-	if len(spare) == 0 {
-		return nil, nil
-	}
-	newest := slices.IndexFunc(sound, func(e Entry) bool {
-		_, err := verify(fsys, e.Dir)
-		return err == nil
-	})
-	if newest < 0 {
-		return nil, nil
-	}
-	for _, dir := range spare {
-		if dir == sound[newest].Dir {
-			continue
-		}
+	for _, dir := range slices.Backward(spare) {
 		if err := discard(fsys, root, dir); err != nil {
 			return removed, fmt.Errorf("checkpoint %s: not removed: %w", dir, err)
 		}
@@ -80,7 +79,7 @@ func Clean(fsys FS, root string) (removed []string, err error) {
 }
 
 // settle ends a replacement: the old folder goes when the new one is whole, and takes its name back when there is no new one. When the
-// new one is damaged both stay.
+// new one is damaged both stay. It says whether the old one is gone.
 func settle(fsys FS, root, old string, names []string) (dropped bool, err error) {
 	dir := strings.TrimSuffix(old, oldSuffix)
 	if !slices.Contains(names, filepath.Base(dir)) {
@@ -89,7 +88,22 @@ func settle(fsys FS, root, old string, names []string) (dropped bool, err error)
 	if _, err := verify(fsys, dir); err != nil {
 		return false, nil
 	}
-	return true, discard(fsys, root, old)
+	return true, putAway(fsys, root, old)
+}
+
+// putAway makes a checkpoint's name free: it is removed, or, where it is of a newer format and so not ours to judge, set aside.
+func putAway(fsys FS, root, dir string) error {
+	if _, err := openFolder(fsys, dir); !errors.Is(err, ErrNewer) {
+		return discard(fsys, root, dir)
+	}
+	names, err := listNames(fsys, root)
+	if err != nil {
+		return err
+	}
+	if err := fsys.Rename(dir, fmt.Sprint(dir, asidePart, freeAside(names))); err != nil {
+		return err
+	}
+	return fsys.SyncDir(root)
 }
 
 // discard removes a checkpoint, first its name, durably, and then its content: no half of it is ever seen as a checkpoint.

@@ -180,13 +180,21 @@ func publish(fsys FS, root, temp, dir string) error {
 		return err
 	}
 	hasDir, hasOld := slices.Contains(names, filepath.Base(dir)), slices.Contains(names, filepath.Base(old))
+	if hasDir {
+		if _, err := openFolder(fsys, dir); errors.Is(err, ErrNewer) { // it is not one to be replaced
+			if err := putAway(fsys, root, dir); err != nil {
+				return err
+			}
+			hasDir = false
+		}
+	}
 	if hasDir && hasOld {
 		// A replacement was cut short before its last deletion. Only one can step aside: the one that is whole.
 		drop := old
 		if _, err := verify(fsys, dir); err != nil {
 			drop, hasDir = dir, false
 		}
-		if err := discard(fsys, root, drop); err != nil {
+		if err := putAway(fsys, root, drop); err != nil {
 			return err
 		}
 	}
@@ -208,7 +216,7 @@ func publish(fsys FS, root, temp, dir string) error {
 	}
 	if hasOld {
 		// The checkpoint is saved; what cannot be removed now, Clean does.
-		_ = discard(fsys, root, old)
+		_ = putAway(fsys, root, old)
 	}
 	return nil
 }

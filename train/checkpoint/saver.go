@@ -5,7 +5,8 @@ package checkpoint
 type Saver struct {
 	fsys    FS
 	root    string
-	running chan saved // nil while no save is at work or waits to be asked for
+	running chan saved      // nil while no save is at work or waits to be asked for
+	known   map[string]bool // checkpoints that were whole when they were read last; of the save at work
 }
 
 // saved is how a save ended: dir is "" where no checkpoint was made durable.
@@ -15,7 +16,9 @@ type saved struct {
 }
 
 // NewSaver makes the saver of the checkpoints under root.
-func NewSaver(fsys FS, root string) *Saver { return &Saver{fsys: fsys, root: root} }
+func NewSaver(fsys FS, root string) *Saver {
+	return &Saver{fsys: fsys, root: root, known: map[string]bool{}}
+}
 
 // Begin starts to save a snapshot, which must not change until [Saver.Wait] or [Saver.Poll] has told the outcome. first comes before it, in
 // the background too; when it fails, nothing is saved. The save before must have been waited for.
@@ -33,7 +36,7 @@ func (s *Saver) save(snap Snapshot, keep Keep, first func() error) saved {
 	if err != nil {
 		return saved{err: err}
 	}
-	_, err = Prune(s.fsys, s.root, keep)
+	_, err = prune(s.fsys, s.root, keep, s.known)
 	return saved{dir, err}
 }
 

@@ -153,3 +153,41 @@ func TestTornTail(t *testing.T) {
 	}
 	t.Logf("%d cuts of the power", cuts)
 }
+
+// TestPending wants records that could not be written to come before the next, whole and in order, or by themselves.
+func TestPending(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &faulty{File: file}
+	w, _, err := openFrom(f, path, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, text := range []string{"a", "b", "c"} {
+		f.count, f.at = 0, 1
+		if err := w.Write(Note{Step: int64(step), Text: text}); !errors.Is(err, errFault) {
+			t.Errorf("record %d: %v", step, err)
+		}
+		f.at = 0
+		if step == 1 {
+			if err := w.Again(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	write(t, w, Note{Step: 3, Text: "d"})
+	if err := errors.Join(w.Again(), w.Close()); err != nil {
+		t.Error(err)
+	}
+	records, err := Read(path)
+	got := ""
+	for _, r := range records {
+		got += r.(Note).Text
+	}
+	if err != nil || got != "abcd" {
+		t.Errorf("records %q, %v", got, err)
+	}
+}

@@ -3,10 +3,13 @@ package metrics
 // KindGuard is the kind of [Guard] records.
 const KindGuard = "guard"
 
+// actionStop is the Action of a step that ended the run.
+const actionStop = "stop"
+
 // Guard tells of a step whose loss or gradient was not finite or a spike, and which was not applied for that.
 type Guard struct {
-	Step     int64  `json:"step"`    // the last step done: the attempted one where it was passed over, the one before where the run stopped
-	Attempt  int64  `json:"attempt"` // the step that was not applied
+	Step     int64  `json:"step"`    // the step that was not applied
+	Attempt  int64  `json:"attempt"` // the same; files of earlier versions have in step the one before it where the run stopped
 	Cause    string `json:"cause"`
 	Action   string `json:"action"` // stop, skip or rewind
 	Loss     Float  `json:"loss"`

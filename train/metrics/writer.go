@@ -17,8 +17,10 @@ type Writer struct {
 	size int64 // bytes of whole lines
 	last map[string]int64
 
+	pending []byte // whole lines that could not be written
+
 	seconds Float // of the last Train record
-	eval    Eval  // the last Eval record
+	evals   []Eval
 }
 
 // file is what a Writer asks of a file, so that a test can stand in for one that fails.
@@ -101,15 +103,17 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 			fallen = fmt.Errorf(":%d: is of step %d after step %d, steps must not fall: put the lines in order or move the file away", number, at, previous)
 		}
 		switch {
-		case at > step:
+		case at > step && !stopped(line, kind, at, step):
 			r.Dropped++
 		default:
 			r.Kept++
 			w.last[kind] = at
 			if kind == KindEval {
-				if err := json.Unmarshal(line, &w.eval); err != nil {
+				e, err := decodeAs[Eval](line)
+				if err != nil {
 					return err
 				}
+				w.evals = append(w.evals, e.(Eval))
 			}
 			if kind == KindTrain {
 				var t Train
@@ -119,7 +123,7 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 				w.seconds = t.Seconds
 				holes.see(at)
 			}
-			if kind == KindGuard {
+			if kind == KindGuard && at <= step {
 				holes.held(at)
 			}
 			keep = offset + int64(len(line)) + 1
@@ -148,6 +152,16 @@ func (w *Writer) recover(path string, step int64) (Recovered, error) {
 	return r, nil
 }
 
+// stopped says whether a line is of the step that ended the run right after the one gone on from. It stays: it says why the run was stopped, and
+// the step is tried again after it.
+func stopped(line []byte, kind string, at, step int64) bool {
+	if kind != KindGuard || at != step+1 {
+		return false
+	}
+	var g Guard
+	return json.Unmarshal(line, &g) == nil && g.Action == actionStop
+}
+
 // cut makes the file end, and go on, at size.
 func (w *Writer) cut() error {
 	if err := w.file.Truncate(w.size); err != nil {
@@ -166,18 +180,31 @@ func (w *Writer) append(data []byte) error {
 	return nil
 }
 
-// Write appends a record.
+// Again writes the records that could not be written.
+func (w *Writer) Again() error {
+	if len(w.pending) == 0 {
+		return nil
+	}
+	if err := w.append(w.pending); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	w.pending = w.pending[:0]
+	return nil
+}
+
+// Write appends a record. One that cannot be written comes before the next, so that none is missing in the middle.
 func (w *Writer) Write(r Record) error {
 	line, err := encode(r)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	if err := w.append(line); err != nil {
-		return fmt.Errorf("metrics: %w", err)
+	w.pending = append(w.pending, line...)
+	if err := w.Again(); err != nil {
+		return err
 	}
 	w.last[r.kind()] = r.step()
 	if e, ok := r.(Eval); ok {
-		w.eval = e
+		w.evals = append(w.evals, e)
 	}
 	return nil
 }
@@ -189,8 +216,8 @@ func (w *Writer) Last(kind string) (step int64, ok bool) {
 	return step, ok
 }
 
-// LastEval is the last Eval record in the file; a zero one where there is none.
-func (w *Writer) LastEval() Eval { return w.eval }
+// Evals are the Eval records in the file.
+func (w *Writer) Evals() []Eval { return w.evals }
 
 // Seconds is what the last Train record kept by [Open] says was spent training, from which a resumed run counts on; 0 where there is none.
 func (w *Writer) Seconds() Float {

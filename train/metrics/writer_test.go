@@ -143,6 +143,9 @@ func TestResume(t *testing.T) {
 }
 
 func TestRecovered(t *testing.T) {
+	stopped := func(s int) string {
+		return fmt.Sprintf(`{"kind":"guard","step":%d,"attempt":%d,"action":"stop"}`+"\n", s, s)
+	}
 	line := func(s int) string { return fmt.Sprintf(`{"kind":"train","step":%d}`+"\n", s) }
 	for _, c := range []struct {
 		name, before string
@@ -160,6 +163,9 @@ func TestRecovered(t *testing.T) {
 		{"zeros", line(1) + "\x00\x00\n\x00", 5, line(1), Recovered{Kept: 1, Torn: 4}, "4 B"},
 		{"only torn", `{`, 5, "", Recovered{Torn: 1}, "1 B"},
 		{"afresh", `{"kind":"eval","step":0}` + "\n" + line(1), -1, "", Recovered{Dropped: 2}, "dropped 2"},
+		{"why it stopped", line(5) + stopped(6) + line(6), 5, line(5) + stopped(6), Recovered{Kept: 2, Dropped: 1}, "dropped 1"},
+		{"why it stopped later", line(5) + line(6) + stopped(7), 5, line(5), Recovered{Kept: 1, Dropped: 2}, "dropped 2"},
+		{"held back later", line(5) + strings.Replace(stopped(6), "stop", "skip", 1), 5, line(5), Recovered{Kept: 1, Dropped: 1}, "dropped 1"},
 		{"unknown kind", `{"kind":"later","step":1,"x":[]}` + "\n", 1, `{"kind":"later","step":1,"x":[]}` + "\n", Recovered{Kept: 1}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
