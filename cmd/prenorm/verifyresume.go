@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -212,19 +211,20 @@ func losses(dir string) (lines []string) {
 	if err != nil {
 		return nil
 	}
-	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
 		var r struct {
 			Kind     string          `json:"kind"`
 			Step     int64           `json:"step"`
 			Loss     json.RawMessage `json:"loss"`
 			GradNorm json.RawMessage `json:"grad_norm"`
 		}
-		switch err := json.Unmarshal(s.Bytes(), &r); {
+		switch err := json.Unmarshal(line, &r); {
 		case err != nil:
 		case r.Kind == metrics.KindTrain:
 			lines = append(lines, fmt.Sprintf("step %d: loss %s, gradient norm %s", r.Step, r.Loss, r.GradNorm))
 		case r.Kind == metrics.KindGuard:
-			lines = append(lines, fmt.Sprintf("step %d: held back %s", r.Step, s.Bytes()))
+			lines = append(lines, fmt.Sprintf("step %d: held back %s", r.Step, line))
 		}
 	}
 	return lines

@@ -82,7 +82,7 @@ func (l *RunLock) Remove() error {
 }
 
 func holder(path string) string {
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path)
 	pid, parseErr := strconv.Atoi(strings.TrimSpace(string(data)))
 	if err != nil || parseErr != nil {
 		return "another process"
