@@ -21,21 +21,43 @@ func isNil(v any) bool { return v == nil || reflect.ValueOf(v).IsNil() }
 // Checkpoints that are not whole are passed over and returned in refused. A run that is training removes old checkpoints: where it does so to
 // the one that was found, its newest is looked for again.
 func OpenWeights(path string) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
-	return openNewest(checkpoint.OS, path, checkpoint.LoadWeights)
+	return openNewest(checkpoint.OS, path, checkpoint.Latest, checkpoint.LoadWeights)
 }
 
 // OpenCheckpoint is [OpenWeights] with the optimizer's state.
 func OpenCheckpoint(path string) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
-	return openNewest(checkpoint.OS, path, checkpoint.Load)
+	return openNewest(checkpoint.OS, path, checkpoint.Latest, checkpoint.Load)
+}
+
+// OpenTokenizer is [OpenWeights] for the tokenizer, and nothing else. Tensors are neither read nor verified.
+func OpenTokenizer(path string) (t token.Tokenizer, refused []checkpoint.Refused, err error) {
+	saved, refused, err := openNewest(checkpoint.OS, path, checkpoint.LatestFiles, checkpoint.LoadFiles)
+	if err != nil {
+		return nil, refused, err
+	}
+	t, err = TokenizerOf(saved)
+	return t, refused, err
+}
+
+// TokenizerOf is the tokenizer that a checkpoint holds.
+func TokenizerOf(c *checkpoint.Loaded) (token.Tokenizer, error) {
+	t, err := token.Unmarshal(c.Files[TokenizerFile])
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
+	}
+	return t, nil
 }
 
 // attempts is how many checkpoints may go while they are read.
 const attempts = 10
 
-func openNewest(fsys checkpoint.FS, path string, load func(checkpoint.FS, string) (*checkpoint.Loaded, error)) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
+// latest finds the newest checkpoint under a root, as [checkpoint.Latest] does.
+type latest = func(fsys checkpoint.FS, root string) (dir string, refused []checkpoint.Refused, err error)
+
+func openNewest(fsys checkpoint.FS, path string, newest latest, load func(checkpoint.FS, string) (*checkpoint.Loaded, error)) (saved *checkpoint.Loaded, refused []checkpoint.Refused, err error) {
 	for range attempts {
 		var dir string
-		if dir, refused, err = findCheckpoint(fsys, path); err != nil {
+		if dir, refused, err = findCheckpoint(fsys, path, newest); err != nil {
 			return nil, refused, err
 		}
 		if saved, err = load(fsys, dir); err == nil || dir == path || !errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +68,7 @@ func openNewest(fsys checkpoint.FS, path string, load func(checkpoint.FS, string
 }
 
 // findCheckpoint returns the folder of that checkpoint.
-func findCheckpoint(fsys checkpoint.FS, path string) (dir string, refused []checkpoint.Refused, err error) {
+func findCheckpoint(fsys checkpoint.FS, path string, newest latest) (dir string, refused []checkpoint.Refused, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +82,7 @@ func findCheckpoint(fsys checkpoint.FS, path string) (dir string, refused []chec
 	if _, err := os.Stat(filepath.Join(path, "manifest.json")); err == nil {
 		return path, nil, nil
 	}
-	dir, refused, err = checkpoint.Latest(fsys, checkpointRoot(path))
+	dir, refused, err = newest(fsys, checkpointRoot(path))
 	if err != nil {
 		return "", refused, err
 	}
@@ -104,9 +126,9 @@ func openStart(path string) (*start, error) {
 		return nil, err
 	}
 	s := &start{weights: c.Weights}
-	if file, ok := c.Files[TokenizerFile]; ok {
-		if s.tokenizer, err = token.Unmarshal(file); err != nil {
-			return nil, fmt.Errorf("checkpoint %s: %w", c.Dir, err)
+	if _, ok := c.Files[TokenizerFile]; ok {
+		if s.tokenizer, err = TokenizerOf(c); err != nil {
+			return nil, err
 		}
 	}
 	return s, nil

@@ -31,7 +31,7 @@ func TestOpenWeightsOfARunAtWork(t *testing.T) {
 	if out, err := finish(t, j); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	newest, _, err := findCheckpoint(checkpoint.OS, j.Dir)
+	newest, _, err := findCheckpoint(checkpoint.OS, j.Dir, checkpoint.Latest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestOpenWeightsOfARunAtWork(t *testing.T) {
 	aside := t.TempDir()
 	move(newest, filepath.Join(aside, "newest"))
 	at := &moving{FS: checkpoint.OS, event: func(int) {}}
-	old, _, err := findCheckpoint(at, j.Dir)
+	old, _, err := findCheckpoint(at, j.Dir, checkpoint.Latest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,13 +55,13 @@ func TestOpenWeightsOfARunAtWork(t *testing.T) {
 			move(old, filepath.Join(aside, "old"))
 		}
 	}
-	saved, _, err := openNewest(at, j.Dir, checkpoint.LoadWeights)
+	saved, _, err := openNewest(at, j.Dir, checkpoint.Latest, checkpoint.LoadWeights)
 	if err != nil || saved.Dir != newest || len(saved.Weights) == 0 {
 		t.Fatalf("does not read %s: %v", newest, err)
 	}
 	// A checkpoint that was named itself has no successor.
 	at.opened, at.event = 0, func(int) { move(newest, filepath.Join(aside, "newest")) }
-	if _, _, err := openNewest(at, newest, checkpoint.LoadWeights); !errors.Is(err, fs.ErrNotExist) || at.opened != 1 {
+	if _, _, err := openNewest(at, newest, checkpoint.Latest, checkpoint.LoadWeights); !errors.Is(err, fs.ErrNotExist) || at.opened != 1 {
 		t.Errorf("a checkpoint that is gone: %v after %d looks", err, at.opened)
 	}
 }

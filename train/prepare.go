@@ -62,16 +62,12 @@ func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
 	if !further {
 		return refused
 	}
-	cache := l.Data.Cache
-	if cache == "" {
-		cache = filepath.Join(l.Dir, "data")
-	}
 	stages := metrics.NewStages(l.Out)
 	defer stages.Close()
-	options := dataset.Options{Dir: cache, Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: dataset.WithUnit(stages.Show)}
+	options := dataset.Options{Dir: l.ownCache(), Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: dataset.WithUnit(stages.Show)}
 	if from != nil {
-		if options.Tokenizer, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
-			return fmt.Errorf("checkpoint %s: %w", from.Dir, err)
+		if options.Tokenizer, err = TokenizerOf(from); err != nil {
+			return err
 		}
 	} else if options.Tokenizer, err = l.startTokenizer(); err != nil {
 		return err
@@ -93,6 +89,9 @@ func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
 	l.files = map[string][]byte{ConfigFile: l.Config, TokenizerFile: tokenizer}
 	return nil
 }
+
+// ownCache is the folder of shards where data.cache names none.
+func (l *loop) ownCache() string { return filepath.Join(l.Dir, "data") }
 
 // ended is the error of a context that has ended.
 func ended(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 
 	"prenorm/configs/problem"
 	"prenorm/data/corpus"
+	"prenorm/data/dataset"
 	"prenorm/data/token"
 	"prenorm/train/checkpoint"
 	"prenorm/train/safetensors"
@@ -75,7 +76,7 @@ func (l *loop) lookAhead(from *checkpoint.Loaded) (r *Refused, further bool, err
 	if from != nil {
 		room.Step = from.Step
 	} else {
-		room.Text = size
+		room.Text = dataset.Unwritten(l.Data, dataset.Options{Dir: l.ownCache(), Tokenizer: tokenizer})
 	}
 	r.Problems = append(r.Problems, l.Room(room)...)
 	return r, len(r.Problems) == 0, nil
@@ -85,10 +86,8 @@ func (l *loop) lookAhead(from *checkpoint.Loaded) (r *Refused, further bool, err
 // It is nil where the text decides. named says whether what is named is there.
 func (l *loop) knownTokenizer(from *checkpoint.Loaded, r *Refused) (t token.Tokenizer, named bool, err error) {
 	if from != nil {
-		if t, err = token.Unmarshal(from.Files[TokenizerFile]); err != nil {
-			return nil, false, fmt.Errorf("checkpoint %s: %w", from.Dir, err)
-		}
-		return t, true, nil
+		t, err = TokenizerOf(from)
+		return t, err == nil, err
 	}
 	named = true
 	if file := l.Data.Tokenizer.File; file != "" {

@@ -3,7 +3,7 @@ package train
 // Room is what a run needs of the machine, as far as it is known when the machine is asked for it.
 type Room struct {
 	Vocab int   // of the model; 0 = not known yet
-	Text  int64 // bytes of text of which no token is on disk yet
+	Text  int64 // bytes of text whose shard is not on disk yet
 	Held  int64 // bytes of a checkpoint in memory, which are given back before the first step
 	Step  int64 // updates done
 }

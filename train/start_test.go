@@ -40,7 +40,7 @@ func TestStartTakesTokenizer(t *testing.T) {
 	if out, err := finish(t, source); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	dir, _, err := findCheckpoint(checkpoint.OS, source.Dir)
+	dir, _, err := findCheckpoint(checkpoint.OS, source.Dir, checkpoint.Latest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestStartTakesTokenizer(t *testing.T) {
 		if err != nil || strings.Count(out, "the tokenizer is that of the weights (bpe, 300 ids)") != 1 {
 			t.Fatalf("from %s: %v\n%s", from, err, out)
 		}
-		mine, _, err := findCheckpoint(checkpoint.OS, j.Dir)
+		mine, _, err := findCheckpoint(checkpoint.OS, j.Dir, checkpoint.Latest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestNotFiniteIsSavedBefore(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	dir, _, found := findCheckpoint(checkpoint.OS, j.Dir)
+	dir, _, found := findCheckpoint(checkpoint.OS, j.Dir, checkpoint.Latest)
 	if found != nil {
 		t.Fatal(found)
 	}

@@ -122,16 +122,13 @@ func (f *dataExportFlags) mayWrite(cmd *cobra.Command, d data.Config) error {
 	return nil
 }
 
-// write writes the files of all sources and the tokenizer. Whether to stop is asked before each file.
+// write writes the files of all sources and the tokenizer
 func (f *dataExportFlags) write(cmd *cobra.Command, d *dataset.Dataset, stop func() error) error {
 	for _, s := range d.Sources {
 		names := binNames(s.Name)
 		for i, r := range []*shard.Reader{s.Train, s.Val} {
-			if err := stop(); err != nil {
-				return err
-			}
 			path := filepath.Join(f.out, names[i])
-			if err := shard.WriteForeign(path, f.format, r); err != nil {
+			if err := shard.WriteForeign(path, f.format, r, stop); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s tokens\n", path, grouped(r.Len()))

@@ -57,9 +57,7 @@ func (f *diffFlags) run(cmd *cobra.Command, a, b string) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range refused {
-			note(cmd.ErrOrStderr(), "warning: an older checkpoint is used, because %s", r)
-		}
+		noteRefused(cmd, refused)
 		loaded = append(loaded, c)
 	}
 	d, err := checkpoint.Compare(loaded[0], loaded[1])

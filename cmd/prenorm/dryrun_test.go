@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"prenorm/kernels"
 	"prenorm/train"
@@ -177,6 +178,12 @@ func TestRoom(t *testing.T) {
 	if exists("large") {
 		t.Error("a folder is left")
 	}
+	must(os.Mkdir("small", 0o777))
+	write(t, filepath.Join("small", "train-0123456789abcdef.tokens"), "of another text")
+	command("train", "tiny.yaml", "--out", "large", "--set", "data.cache=small").want(t, exitFailure, "the text becomes about ", "left for them at small")
+	must(os.Chtimes("text.txt", time.Now(), time.Now().Add(-time.Hour))) // a file that has just been written is read again
+	command("train", "tiny.yaml", "--out", "large", "--set", "data.cache=small", "--ignore-estimates", "--max-step", "1").want(t, exitOK)
+	command("train", "tiny.yaml", "--out", "again", "--set", "data.cache=small", "--max-step", "1").want(t, exitOK)
 }
 
 // quickTimes makes the text of the run tiny larger than what is prepared before memory and disk are looked at.

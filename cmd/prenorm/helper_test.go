@@ -91,6 +91,17 @@ func (s *spy) Upload(dst kernels.View, src any) error {
 // Precision implements [kernels.Mixed].
 func (s *spy) Precision() kernels.Precision { return kernels.PrecisionOf(s.Backend) }
 
+// Joins implements [kernels.Joiner].
+func (s *spy) Joins(c kernels.Call, a kernels.Args) bool {
+	j, ok := s.Backend.(kernels.Joiner)
+	return ok && j.Joins(c, a)
+}
+
+// BindJoint implements [kernels.Joiner] where Joins says so.
+func (s *spy) BindJoint(calls []kernels.BoundCall) (kernels.Launch, error) {
+	return s.Backend.(kernels.Joiner).BindJoint(calls)
+}
+
 func (s *spy) NewArena(bytes int) (kernels.Arena, error) {
 	if s.arena != nil {
 		s.arena(bytes)

@@ -13,6 +13,7 @@ import (
 
 	"prenorm/data/shard"
 	"prenorm/data/token"
+	"prenorm/train"
 )
 
 func newTokenizer() *cobra.Command {
@@ -21,10 +22,12 @@ func newTokenizer() *cobra.Command {
 		Short: "train, use, show and compare tokenizers",
 		Long: `Train, use, show and compare tokenizers. A tokenizer is named by a kind that needs no training (byte, gpt2, p50k, cl100k, o200k) or by a file:
 one of prenorm's, a tokenizer.json of Hugging Face's library tokenizers (byte-level BPE) or a SentencePiece model (BPE). What a file has that is not
-supported is refused by its name. A run takes a file by data.tokenizer.file.`,
+supported is refused by its name. A run takes a file by data.tokenizer.file. The folder of a run, or of one checkpoint in it, is its tokenizer: the
+checkpoint is read without its weights, and what is read must have its checksum. A kind goes before a file or folder of its name (./byte is none).`,
 		Example: `  prenorm tokenizer train book.txt --vocab 8000 --out book.tok
   prenorm tokenizer encode book.txt --tokenizer book.tok > book.ids
   prenorm tokenizer decode book.ids --tokenizer book.tok
+  prenorm tokenizer inspect --tokenizer runs/quickstart
   prenorm tokenizer compare book.txt --tokenizer book.tok --tokenizer gpt2 --tokenizer tokenizer.json`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -37,14 +40,22 @@ supported is refused by its name. A run takes a file by data.tokenizer.file.`,
 
 // tokenizerFlag is --tokenizer for one.
 func tokenizerFlag(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "tokenizer", "", "a `kind|file`, see prenorm tokenizer --help")
+	cmd.Flags().StringVar(name, "tokenizer", "", "a `kind|file|run`, see prenorm tokenizer --help")
 }
 
 func openTokenizer(cmd *cobra.Command, name string) (token.Tokenizer, error) {
 	if name == "" {
-		return nil, wrongUsage(cmd, "--tokenizer is missing: name a kind or a file")
+		return nil, wrongUsage(cmd, "--tokenizer is missing: name a kind, a file, or the folder of a run or checkpoint")
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() && !slices.Contains(token.Kinds(), name) {
+		t, refused, err := train.OpenTokenizer(name)
+		noteRefused(cmd, refused)
+		return t, err
 	}
 	t, err := token.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w: name one of these, or the folder of a run or checkpoint", err)
+	}
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -155,7 +166,7 @@ func newTokenizerExport() *cobra.Command {
 	var name, out string
 	force := false
 	cmd := &cobra.Command{
-		Use:     "export --tokenizer KIND|FILE --out FILE",
+		Use:     "export --tokenizer KIND|FILE|RUN --out FILE",
 		Short:   "write a byte-level BPE tokenizer as a tokenizer.json",
 		Long:    "Write a byte-level BPE tokenizer as a tokenizer.json for Hugging Face's library tokenizers, which gives the same ids by it.",
 		Example: "  prenorm tokenizer export --tokenizer cl100k --out tokenizer.json",

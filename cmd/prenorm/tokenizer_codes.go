@@ -19,13 +19,14 @@ type tokenizerEncodeFlags struct {
 func newTokenizerEncode() *cobra.Command {
 	f := &tokenizerEncodeFlags{}
 	cmd := &cobra.Command{
-		Use:   "encode [FILE...] --tokenizer KIND|FILE",
+		Use:   "encode [FILE...] --tokenizer KIND|FILE|RUN",
 		Short: "print the ids of texts",
 		Long: `Print the ids of files, or of standard input: decimal numbers with a space between, and a line for each file. Nothing else is printed, and no
 separator is put in. The bytes are taken as they are; a text of any size takes little memory. Text that reads as a special token is ordinary
 characters, unless --special is given.`,
 		Example: `  prenorm tokenizer encode book.txt --tokenizer gpt2
-  echo "The rays of light" | prenorm tokenizer encode --tokenizer cl100k`,
+  echo "The rays of light" | prenorm tokenizer encode --tokenizer cl100k
+  prenorm tokenizer encode book.txt --tokenizer runs/quickstart`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	tokenizerFlag(cmd, &f.tokenizer)
@@ -81,7 +82,7 @@ func writeIDs(out *bufio.Writer, ids []int32, first *bool) error {
 func newTokenizerDecode() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
-		Use:   "decode [FILE...] --tokenizer KIND|FILE",
+		Use:   "decode [FILE...] --tokenizer KIND|FILE|RUN",
 		Short: "write the text of ids",
 		Long: `Write the bytes of ids that files, or standard input, hold as decimal numbers with white space between, as encode prints them. Nothing is put
 between lines, so that what encode made of one file comes back as it was.`,

@@ -47,7 +47,7 @@ type tokenizerCompareFlags struct {
 func newTokenizerCompare() *cobra.Command {
 	f := &tokenizerCompareFlags{}
 	cmd := &cobra.Command{
-		Use:   "compare TEXT... --tokenizer KIND|FILE...",
+		Use:   "compare TEXT... --tokenizer KIND|FILE|RUN...",
 		Short: "tokens a byte of several tokenizers on a text",
 		Long: `Compare tokenizers on texts: files, globs, folders, or - for standard input. For each it says how many ids it has, how many tokens the text
 becomes, that per byte and its inverse, how fast one thread encodes, and whether the text comes back from the ids.`,
@@ -55,7 +55,7 @@ becomes, that per byte and its inverse, how fast one thread encodes, and whether
 		Args:    arguments(1, -1, "texts"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().StringArrayVar(&f.tokenizers, "tokenizer", nil, "a `kind|file`, see prenorm tokenizer --help (repeatable)")
+	cmd.Flags().StringArrayVar(&f.tokenizers, "tokenizer", nil, "a `kind|file|run`, see prenorm tokenizer --help (repeatable)")
 	f.addText(cmd, "fail", "")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	return cmd
@@ -75,7 +75,7 @@ type tokenizerFigures struct {
 
 func (f *tokenizerCompareFlags) run(cmd *cobra.Command, patterns []string) (err error) {
 	if len(f.tokenizers) == 0 {
-		return wrongUsage(cmd, "--tokenizer is missing: name kinds or files")
+		return wrongUsage(cmd, "--tokenizer is missing: name kinds, files, or folders of runs or checkpoints")
 	}
 	tokenizers := make([]token.Tokenizer, len(f.tokenizers))
 	for i, name := range f.tokenizers {

@@ -15,7 +15,7 @@ func newTokenizerInspect() *cobra.Command {
 	var name string
 	var tokens bool
 	cmd := &cobra.Command{
-		Use:   "inspect --tokenizer KIND|FILE",
+		Use:   "inspect --tokenizer KIND|FILE|RUN",
 		Short: "show a tokenizer: its kind, ids, special tokens and tokens",
 		Long: `Show a tokenizer. With --tokens there is a line for each id, the id and its bytes as a quoted string of Go; a byte that is not part of a
 character is \x and two digits, and an id that nothing has is empty.`,

@@ -47,9 +47,9 @@ A run's folder in place of a run file goes on with that run in it, by its own se
 
 Before anything starts, everything that would make the run fail later is said at once and refused: text, tokenizer or weights that are not
 there, text shorter than a block, ids that the model lacks, and memory or disk that is not there. --dry-run does that too, and takes three
-steps to say what memory, time and disk the run takes; it leaves nothing in the run's folder but the prepared text and run.lock. A step of four times
-more or fewer tokens than its learning rate was chosen for is warned of: chosen by the run file for its own sizes, where --set changes
-them and not train.optimizer.lr, or by the preset that has the same model, optimizer and rate.
+steps to say what memory, time and disk the run takes; it leaves nothing in the run's folder but the prepared text and run.lock. A step
+of four times more or fewer tokens than its learning rate was chosen for is warned of: chosen by the run file for its own sizes, where
+--set changes them and not train.optimizer.lr, or by the preset that has the same model, optimizer and rate.
 
 Ctrl-C stops the run after saving it, as the end of the terminal does; a second Ctrl-C quits at once. The exit code is then 130.`,
 		Example: `  prenorm train quickstart

@@ -38,23 +38,28 @@ func (r *runFlags) open(cmd *cobra.Command, path string) (*trained, error) {
 		return nil, err
 	}
 	dir := saved.Dir
-	for _, c := range refused {
-		note(cmd.ErrOrStderr(), "warning: an older checkpoint is used, because %s", c)
-	}
+	noteRefused(cmd, refused)
 	t := &trained{dir: dir, step: saved.Step, state: saved.State}
 	config, err := configs.Parse(filepath.Join(dir, train.ConfigFile), saved.Files[train.ConfigFile], nil)
 	if err != nil {
 		return nil, err
 	}
 	t.run = config.Run
-	if t.tokenizer, err = token.Unmarshal(saved.Files[train.TokenizerFile]); err != nil {
-		return nil, fmt.Errorf("checkpoint %s: %w", dir, err)
+	if t.tokenizer, err = train.TokenizerOf(saved); err != nil {
+		return nil, err
 	}
 	if t.run.Model.Vocab == 0 {
 		t.run.Model.Vocab = t.tokenizer.Vocab()
 	}
 	r.override(cmd, &t.run)
 	return t, t.load(saved, cmd.ErrOrStderr())
+}
+
+// noteRefused tells of checkpoints that were passed over for not being whole.
+func noteRefused(cmd *cobra.Command, refused []checkpoint.Refused) {
+	for _, c := range refused {
+		note(cmd.ErrOrStderr(), "warning: an older checkpoint is used, because %s", c)
+	}
 }
 
 // override puts the device flags in place of the run's settings, and says where a run that was on a GPU may be on the CPU now for want of

@@ -41,7 +41,7 @@ func TestVerify(t *testing.T) {
 	command("verify", first).want(t, exitFailure, first+": NOT WHOLE: optimizer.safetensors: has 9 bytes")
 	read(exitOK, second)
 	command("verify", "runs").want(t, exitFailure, "runs: NOT WHOLE: manifest.json: is missing")
-	command("verify", "nowhere").want(t, exitFailure, "nowhere is no folder")
+	command("verify", "nowhere").want(t, exitFailure, "nowhere: there is no such folder")
 	command("verify").want(t, exitUsage, "takes folders of runs or of checkpoints")
 }
 

@@ -194,11 +194,16 @@ func fingerprint(t token.Tokenizer) ([32]byte, error) {
 	return sha256.Sum256(file), err
 }
 
-// shard returns the ids of one side, of an earlier run where there are such.
-func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*shard.Reader, error) {
+// shardPath is where the ids of one side are, and what their file says that they are of.
+func (b *builder) shardPath(side corpus.Side, t token.Tokenizer, print [32]byte) (string, shard.Meta) {
 	meta := shard.Meta{Vocab: t.Vocab(), Tokenizer: print, Source: b.sums[side].Fingerprint}
 	name := [...]string{corpus.Train: "train-", corpus.Val: "val-"}[side] + key("tokens", shard.Version, meta) + ".tokens"
-	path := filepath.Join(b.dir, name)
+	return filepath.Join(b.dir, name), meta
+}
+
+// shard returns the ids of one side, of an earlier run where there are such.
+func (b *builder) shard(side corpus.Side, t token.Tokenizer, print [32]byte) (*shard.Reader, error) {
+	path, meta := b.shardPath(side, t, print)
 	r, err := shard.OpenUnless(path, b.opt.Stop)
 	if stopped := b.opt.Stop(); err != nil && stopped != nil {
 		return nil, stopped

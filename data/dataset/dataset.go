@@ -114,8 +114,8 @@ type builder struct {
 	recalled bool              // sums are of an earlier run, no text was read yet
 }
 
-// newBuilder finds the texts of a source, "" for the only one, and their summaries.
-func newBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
+// openBuilder finds the texts of a source, "" for the only one.
+func openBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
 	b := &builder{name: name, cfg: cfg, opt: opt, dir: cfg.Cache}
 	if b.dir == "" {
 		b.dir = opt.Dir
@@ -131,9 +131,19 @@ func newBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
 		return nil, err
 	}
 	b.text.Stop = b.opt.Stop
-	if b.imported, err = b.tokenFiles(); err == nil {
-		err = b.makeFolder()
+	if b.imported, err = b.tokenFiles(); err != nil {
+		return nil, errors.Join(err, b.text.Close())
 	}
+	return b, nil
+}
+
+// newBuilder is openBuilder with the summaries of the texts.
+func newBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
+	b, err := openBuilder(name, cfg, opt)
+	if err != nil {
+		return nil, err
+	}
+	err = b.makeFolder()
 	if err == nil && b.imported == nil {
 		err = b.summarise()
 	}

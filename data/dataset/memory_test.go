@@ -22,7 +22,7 @@ import (
 // TestMemoryDoesNotGrow prepares a small text and a large one in processes of their own: one file, packed rows, many small files, and many packed
 // ones. The second takes no more than a little memory besides, and far less than its size. PRENORM_SLOW=1 makes the large one 400 MB, and its ids bpe.
 func TestMemoryDoesNotGrow(t *testing.T) {
-	if runtime.GOOS != "linux" || raced {
+	if runtime.GOOS != "linux" || raced { // the slow tests of CI are on Linux and without the race detector
 		t.Skip("no other system tells what memory is not of files, and the race detector has memory for each byte")
 	}
 	small, large, most, tokenizer := 12<<20, 44<<20, int64(16<<20), "byte"

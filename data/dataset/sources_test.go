@@ -148,7 +148,7 @@ func TestTokenFilesAreText(t *testing.T) {
 	for format, sides := range map[string][2]string{shard.NanoGPT: {"n/train.bin", "n/val.bin"}, shard.LLMC: {"c/train_1.bin", "c/val_1.bin"}} {
 		for i, from := range []*shard.Reader{d.Train, d.Val} {
 			write(t, sides[i], "")
-			if err := shard.WriteForeign(sides[i], format, from); err != nil {
+			if err := shard.WriteForeign(sides[i], format, from, func() error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 			date(t, sides[i], old)

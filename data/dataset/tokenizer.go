@@ -15,8 +15,29 @@ import (
 	"prenorm/data/token"
 )
 
-// tokenizer returns the fixed tokenizer, that of a file, that of an earlier run, or a new one, in this order.
+// tokenizer returns the tokenizer that is known, or a new one.
 func (all builders) tokenizer() (token.Tokenizer, error) {
+	b := all[0]
+	settings := b.cfg.Tokenizer
+	t, err := all.namedTokenizer()
+	if t != nil || err != nil {
+		return t, err
+	}
+	prefix := all.tokenizerPrefix()
+	if t = b.savedTokenizer(prefix); t == nil {
+		if t, err = all.newTokenizer(settings, prefix); err != nil {
+			return nil, err
+		}
+	}
+	if asked := settings.KnownVocab(); t.Vocab() < asked {
+		b.opt.Log(fmt.Sprintf("the text yields %d of the %d token ids asked for, and the run has those: set data.tokenizer.vocab to %[1]d, or give more text", t.Vocab(), asked))
+	}
+	return t, nil
+}
+
+// namedTokenizer returns the fixed tokenizer, that of a file, or the one of ids that are another program's, in this order. It is nil where the text
+// decides.
+func (all builders) namedTokenizer() (token.Tokenizer, error) {
 	b := all[0]
 	settings := b.cfg.Tokenizer
 	if b.opt.Tokenizer != nil {
@@ -34,22 +55,16 @@ func (all builders) tokenizer() (token.Tokenizer, error) {
 			return t, nil
 		}
 	}
-	parts := []any{"tokenizer", settings}
+	return nil, nil
+}
+
+// tokenizerPrefix begins the path of the tokenizer of the settings and of all training texts.
+func (all builders) tokenizerPrefix() string {
+	parts := []any{"tokenizer", all[0].cfg.Tokenizer}
 	for _, b := range all {
 		parts = append(parts, b.sums[corpus.Train].Fingerprint)
 	}
-	prefix := filepath.Join(b.dir, "tokenizer-"+key(parts...)+"-")
-	t := b.savedTokenizer(prefix)
-	if t == nil {
-		var err error
-		if t, err = all.newTokenizer(settings, prefix); err != nil {
-			return nil, err
-		}
-	}
-	if asked := settings.KnownVocab(); t.Vocab() < asked {
-		b.opt.Log(fmt.Sprintf("the text yields %d of the %d token ids asked for, and the run has those: set data.tokenizer.vocab to %[1]d, or give more text", t.Vocab(), asked))
-	}
-	return t, nil
+	return filepath.Join(all[0].dir, "tokenizer-"+key(parts...)+"-")
 }
 
 // savedTokenizer returns the tokenizer of an earlier run, or nil.

@@ -121,8 +121,9 @@ func (t *Foreign) Read(dst []int32, off int64) error {
 // Close closes the file.
 func (t *Foreign) Close() error { return t.file.Close() }
 
-// WriteForeign writes the ids of a shard as a token file of another program, all or nothing.
-func WriteForeign(path, format string, from *Reader) error {
+// WriteForeign writes the ids of a shard as a token file of another program, all or nothing. It asks stop again and again, and gives up with its
+// error.
+func WriteForeign(path, format string, from *Reader, stop func() error) error {
 	if v := from.Meta().Vocab; v > maxNarrow {
 		return fmt.Errorf("token file %s: ids have 2 bytes there, and a vocabulary of %d ids needs more", path, v)
 	}
@@ -144,6 +145,9 @@ func WriteForeign(path, format string, from *Reader) error {
 	}
 	ids, pair := make([]int32, 1<<14), make([]byte, 2)
 	for at := int64(0); at < from.Len(); at += int64(len(ids)) {
+		if err := stop(); err != nil {
+			return err
+		}
 		ids = ids[:min(int64(len(ids)), from.Len()-at)]
 		if err := from.Read(ids, at); err != nil {
 			return err

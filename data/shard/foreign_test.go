@@ -3,6 +3,7 @@ package shard
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ func TestForeignFormats(t *testing.T) {
 	copy(head, []byte{0x88, 0xD8, 0x34, 0x01, 1, 0, 0, 0, byte(len(ids)), byte(len(ids) >> 8), byte(len(ids) >> 16), 0})
 	for format, before := range map[string][]byte{NanoGPT: nil, LLMC: head} {
 		path := filepath.Join(t.TempDir(), "x.bin")
-		if err := WriteForeign(path, format, r); err != nil {
+		if err := WriteForeign(path, format, r, onward); err != nil {
 			t.Fatal(err)
 		}
 		file, err := os.ReadFile(path)
@@ -53,7 +54,7 @@ func TestForeignFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer wide.Close()
-	if err := WriteForeign(filepath.Join(t.TempDir(), "x.bin"), NanoGPT, wide); err == nil || !strings.Contains(err.Error(), "ids have 2 bytes there") {
+	if err := WriteForeign(filepath.Join(t.TempDir(), "x.bin"), NanoGPT, wide, onward); err == nil || !strings.Contains(err.Error(), "ids have 2 bytes there") {
 		t.Error(err)
 	}
 }
@@ -81,5 +82,27 @@ func TestForeignRefused(t *testing.T) {
 		if f, err := OpenForeign(path); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, %v", what, f, err)
 		}
+	}
+}
+
+// onward is the answer to whether to stop of who does not.
+func onward() error { return nil }
+
+// TestWriteForeignStops is stopped in the middle of a file, of which nothing is left.
+func TestWriteForeignStops(t *testing.T) {
+	r, err := Open(write(t, Meta{Vocab: 9}, make([]int32, 1<<17)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	dir, asked, stopped := t.TempDir(), 0, errors.New("stopped")
+	err = WriteForeign(filepath.Join(dir, "x.bin"), NanoGPT, r, func() error {
+		if asked++; asked > 3 {
+			return stopped
+		}
+		return nil
+	})
+	if left, failed := os.ReadDir(dir); !errors.Is(err, stopped) || asked != 4 || failed != nil || len(left) > 0 {
+		t.Errorf("%v after %d questions, left behind %v, %v", err, asked, left, failed)
 	}
 }

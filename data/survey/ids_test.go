@@ -25,7 +25,8 @@ func exported(t *testing.T, kind, format string) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := errors.Join(shard.WriteForeign("train.bin", format, d.Train), shard.WriteForeign("val.bin", format, d.Val)); err != nil {
+	onward := func() error { return nil }
+	if err := errors.Join(shard.WriteForeign("train.bin", format, d.Train, onward), shard.WriteForeign("val.bin", format, d.Val, onward)); err != nil {
 		t.Fatal(err)
 	}
 }

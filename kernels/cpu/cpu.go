@@ -103,24 +103,30 @@ func (b *Backend) Workspace(c kernels.Call, a kernels.Args) (int, error) {
 
 // Bind implements [kernels.Backend].
 func (b *Backend) Bind(c kernels.Call, a kernels.Args) (kernels.Launch, error) {
-	e, err := lookup(c, a)
+	e, p, err := b.prepare(c, a)
 	if err != nil {
 		return nil, err
 	}
+	return e.bind(b, c, a, p), nil
+}
+
+// prepare checks a call and its memory and plans it in its workspace.
+func (b *Backend) prepare(c kernels.Call, a kernels.Args) (e entry, plan any, err error) {
+	if e, err = lookup(c, a); err != nil {
+		return e, nil, err
+	}
 	if err := checkMemory(c, a); err != nil {
-		return nil, err
+		return e, nil, err
 	}
 	need, err := b.Workspace(c, a)
 	if err != nil {
-		return nil, err
+		return e, nil, err
 	}
 	if len(a.Work.Host) < need {
-		return nil, fmt.Errorf("cpu: %s: workspace of %d bytes, wants %d (ask Workspace)", c.Kernel(), len(a.Work.Host), need)
+		return e, nil, fmt.Errorf("cpu: %s: workspace of %d bytes, wants %d (ask Workspace)", c.Kernel(), len(a.Work.Host), need)
 	}
-	s := &scratch{tier: b.tier, mem: a.Work.Host}
-	p, err := e.plan(c, a, s)
-	if err != nil {
-		return nil, fmt.Errorf("cpu: %w", err)
+	if plan, err = e.plan(c, a, &scratch{tier: b.tier, mem: a.Work.Host}); err != nil {
+		return e, nil, fmt.Errorf("cpu: %w", err)
 	}
-	return e.bind(b, c, a, p), nil
+	return e, plan, nil
 }

@@ -2,7 +2,7 @@ package cpu
 
 import "prenorm/kernels"
 
-func init() { enter(planMatMul, bindMatMul) }
+func init() { enterLoops(planMatMul, matMulLoops) }
 
 // blocks is the number of blocks of the given size that cover n.
 func blocks(n, size int) int { return (n + size - 1) / size }
@@ -174,7 +174,7 @@ func (p matmulPlan) epilogue(c kernels.MatMul, a kernels.Args) *epilogue {
 	return e
 }
 
-func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kernels.Launch {
+func matMulLoops(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) []*loop {
 	t, x, w, y := b.tier, a.In[0].F32(), a.In[1].F32(), a.Out[0].F32()
 	e, accumulate := p.epilogue(c, a), c.Accumulate && !c.Bias
 	if p.dots {
@@ -182,7 +182,7 @@ func bindMatMul(b *Backend, c kernels.MatMul, a kernels.Args, p matmulPlan) kern
 		if accumulate {
 			add = 1
 		}
-		return b.run1(b.dotsLoop(dotsWork{p.m, p.n, p.k, 4 * p.k, y, e, accumulate, func(i, j, rows int) { t.dots(&sums[i*p.n+j], &x[i*p.k], &w[j*p.k], p.k, p.k, rows, add) }}))
+		return []*loop{b.dotsLoop(dotsWork{p.m, p.n, p.k, 4 * p.k, y, e, accumulate, func(i, j, rows int) { t.dots(&sums[i*p.n+j], &x[i*p.k], &w[j*p.k], p.k, p.k, rows, add) }})}
 	}
-	return b.runAll(p.loops(t, x, w, y, accumulate, e))
+	return p.loops(t, x, w, y, accumulate, e)
 }

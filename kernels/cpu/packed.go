@@ -9,7 +9,7 @@ import (
 func init() {
 	enterPlain(bindPackWeights)
 	enterPlain(bindRoundWeights)
-	enter(planPackedMatMul, bindPackedMatMul)
+	enterLoops(planPackedMatMul, packedMatMulLoops)
 }
 
 // packedMatrix is a matrix in words, and in scales with [kernels.PackInt8].
@@ -133,7 +133,7 @@ func planPackedMatMul(c kernels.PackedMatMul, a kernels.Args, s *scratch) (p pac
 	return p, nil
 }
 
-func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p packedPlan) kernels.Launch {
+func packedMatMulLoops(b *Backend, c kernels.PackedMatMul, a kernels.Args, p packedPlan) []*loop {
 	t, x, y := b.tier, a.In[0].F32(), a.Out[0].F32()
 	w := packedIn(c.Packing, a.In[1:], p.k)
 	bias, residual := c.Addends(a.In)
@@ -148,7 +148,7 @@ func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p pack
 		}
 	}
 	if p.dots {
-		return b.run1(b.dotsLoop(dotsWork{p.m, p.n, p.k, 4*w.ldw + 4*w.lds, y, e, false, func(i, j, rows int) { t.dotsPacked(&w, &y[i*p.n+j], &x[i*p.k], j, rows) }}))
+		return []*loop{b.dotsLoop(dotsWork{p.m, p.n, p.k, 4*w.ldw + 4*w.lds, y, e, false, func(i, j, rows int) { t.dotsPacked(&w, &y[i*p.n+j], &x[i*p.k], j, rows) }})}
 	}
 	fa, packA := p.a.ready(t, x, true)
 	multiply := p.stripes.loops(t, fa, factor{}, y, e, false, stripeSource{pack: func(f factor, wide []float32, from, to, at, depth int) {
@@ -163,5 +163,5 @@ func bindPackedMatMul(b *Backend, c kernels.PackedMatMul, a kernels.Args, p pack
 	if packA != nil {
 		multiply = append([]*loop{packA}, multiply...)
 	}
-	return b.runAll(multiply)
+	return multiply
 }

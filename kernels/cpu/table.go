@@ -11,6 +11,8 @@ import (
 type entry struct {
 	plan func(c kernels.Call, a kernels.Args, s *scratch) (any, error)
 	bind func(b *Backend, c kernels.Call, a kernels.Args, plan any) kernels.Launch
+	// loops are all that a launch runs, one after the other; nil = it does something else besides.
+	loops func(b *Backend, c kernels.Call, a kernels.Args, plan any) []*loop
 }
 
 var table = map[string]entry{}
@@ -34,6 +36,15 @@ func enter[C kernels.Call, P any](plan func(c C, a kernels.Args, s *scratch) (P,
 			return bind(b, c.(C), a, p.(P))
 		},
 	}
+}
+
+// enterLoops is enter for a call whose launch runs loops one after the other and does nothing else, so that it can be part of a joint launch.
+func enterLoops[C kernels.Call, P any](plan func(c C, a kernels.Args, s *scratch) (P, error), loops func(b *Backend, c C, a kernels.Args, p P) []*loop) {
+	enter(plan, func(b *Backend, c C, a kernels.Args, p P) kernels.Launch { return b.runAll(loops(b, c, a, p)) })
+	var zero C
+	e := table[zero.Kernel()]
+	e.loops = func(b *Backend, c kernels.Call, a kernels.Args, p any) []*loop { return loops(b, c.(C), a, p.(P)) }
+	table[zero.Kernel()] = e
 }
 
 // narrows are the calls that take bf16 views where [kernels.TypesOf] allows them.

@@ -120,3 +120,14 @@ func (g *Program) Poison() {
 		}
 	}
 }
+
+// Joined are the paths of the steps of each launch that has several.
+func (p *Plan) Joined() []string {
+	var all []string
+	for _, g := range p.groups {
+		if g.end-g.from > 1 {
+			all = append(all, p.pathsOf(g))
+		}
+	}
+	return all
+}

@@ -30,15 +30,17 @@ var passes = []pass{
 //	residual       a product that is added to a value that lives on: MatMul, Add
 //	add-norm       a residual sum and the norm of it: Add, RMSNorm or LayerNorm
 //	norm-grad-add  a norm's gradient and the gradient that came past the norm: RMSNormGrad or LayerNormGrad, Add
+//	join           neighbouring calls of which none needs another's results, which then run side by side in one launch, where the backend
+//	               is a [kernels.Joiner]
 //
 // A pass leaves the steps alone where the backend refuses the fused call. Watching a value changes no other: one that is fused away is
 // computed once more, by itself.
 func Passes() []string {
-	names := make([]string, len(passes))
+	names := make([]string, len(passes), len(passes)+1)
 	for i, p := range passes {
 		names[i] = p.name
 	}
-	return names
+	return append(names, joinPass)
 }
 
 // fuse runs the passes.

@@ -10,22 +10,24 @@ const alignment = 64
 
 func align(n int) int { return (n + alignment - 1) &^ (alignment - 1) }
 
-// lifetimes finds the first and last step of every buffer.
+// lifetimes finds the first and last step of every buffer. Steps that run side by side are one.
 func (p *Plan) lifetimes() {
 	for _, b := range p.buffers {
 		b.start, b.end = len(p.steps), -1
 	}
-	use := func(i int, lists ...[]*buffer) {
+	use := func(g group, lists ...[]*buffer) {
 		for _, list := range lists {
 			for _, b := range list {
-				b.start, b.end = min(b.start, i), max(b.end, i)
+				b.start, b.end = min(b.start, g.from), max(b.end, g.end-1)
 			}
 		}
 	}
-	for i, s := range p.steps {
-		use(i, s.out, s.aux, s.in, s.saved)
-		if s.work != nil {
-			use(i, []*buffer{s.work})
+	for _, g := range p.groups {
+		for _, s := range p.steps[g.from:g.end] {
+			use(g, s.out, s.aux, s.in, s.saved)
+			if s.work != nil {
+				use(g, []*buffer{s.work})
+			}
 		}
 	}
 	for _, b := range p.buffers {

@@ -53,6 +53,7 @@ type Plan struct {
 	order   map[*G.Node]int
 	bytes   int
 	packed  []string // names of matrices that are read packed
+	groups  []group  // all steps
 }
 
 // step is one launch.
@@ -149,6 +150,7 @@ func (p *Plan) compile() error {
 	if err := p.workspaces(); err != nil {
 		return err
 	}
+	p.join()
 	p.lifetimes()
 	p.bytes = place(p.buffers)
 	return nil
@@ -256,7 +258,7 @@ func (p *Plan) ResidentBytes() int {
 	return n
 }
 
-// Launches is the number of kernel launches of one run.
+// Launches is the number of calls of one run. Of those that run side by side in one launch each counts.
 func (p *Plan) Launches() int { return len(p.steps) }
 
 // FLOPs counts the floating-point operations of one run, see [kernels.Coster].

@@ -13,8 +13,9 @@ import (
 type Program struct {
 	plan     *Plan
 	arena    kernels.Arena
-	borrowed bool // the arena is the caller's
-	launches []kernels.Launch
+	borrowed bool                    // the arena is the caller's
+	launches []kernels.Launch        // one for each step
+	groups   []kernels.Launch        // one for each group of the plan
 	args     []kernels.Args          // of the launches
 	views    map[string]kernels.View // inputs, external memory and outputs by name
 	presets  []preset
@@ -84,7 +85,7 @@ func (g *Program) bind(externals map[string]kernels.View) error {
 		g.args = append(g.args, a)
 		g.launches = append(g.launches, l)
 	}
-	return nil
+	return g.bindGroups()
 }
 
 func (g *Program) memory(b *buffer, externals map[string]kernels.View) (kernels.View, error) {
@@ -136,9 +137,9 @@ func (g *Program) Preset() error {
 
 // Run executes every launch. It does not wait for a device: [kernels.Backend.Sync] and Download do.
 func (g *Program) Run() error {
-	for i, launch := range g.launches {
+	for i, launch := range g.groups {
 		if err := launch(); err != nil {
-			return fmt.Errorf("%s: %s: %w", g.plan.spec.Name, g.plan.steps[i].path, err)
+			return fmt.Errorf("%s: %s: %w", g.plan.spec.Name, g.plan.pathsOf(g.plan.groups[i]), err)
 		}
 	}
 	return nil

@@ -97,7 +97,7 @@ func (p *Plan) String() string {
 }
 
 // Trace runs the program once as [Program.Run] does, and has the caller run each launch: around must call run, once. It serves profilers; a
-// device is not waited for between launches unless around does so.
+// device is not waited for between launches unless around does so. Steps that run side by side otherwise have launches of their own here.
 func (g *Program) Trace(around func(step StepInfo, run func() error) error) error {
 	for i, s := range g.plan.Steps() {
 		s.Args = g.args[i]

@@ -59,7 +59,7 @@ type Loaded struct {
 	Dir       string
 	Step      int64
 	Weights   []safetensors.Tensor
-	Optimizer []safetensors.Tensor // nil from [LoadWeights]
+	Optimizer []safetensors.Tensor // nil from [LoadWeights] and [LoadFiles]
 	Metadata  map[string]string
 	State     json.RawMessage
 	Files     map[string][]byte

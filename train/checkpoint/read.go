@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"prenorm/train/safetensors"
 )
@@ -16,12 +17,27 @@ import (
 // newer ones that are not whole. Without any checkpoint dir is empty; when there are checkpoints but none is whole, that is an error, so
 // that nobody starts afresh over them unawares.
 func Latest(fsys FS, root string) (dir string, refused []Refused, err error) {
+	return latest(fsys, root, func(dir string) error {
+		_, err := verify(fsys, dir)
+		return err
+	})
+}
+
+// LatestFiles is [Latest] for [LoadFiles]: a checkpoint whose tensors alone are damaged is whole to it, as they are not read.
+func LatestFiles(fsys FS, root string) (dir string, refused []Refused, err error) {
+	return latest(fsys, root, func(dir string) error {
+		_, err := LoadFiles(fsys, dir)
+		return err
+	})
+}
+
+func latest(fsys FS, root string, whole func(dir string) error) (dir string, refused []Refused, err error) {
 	entries, err := List(fsys, root)
 	if err != nil {
 		return "", nil, err
 	}
 	for i := len(entries) - 1; i >= 0; i-- {
-		if _, err := verify(fsys, entries[i].Dir); err != nil {
+		if err := whole(entries[i].Dir); err != nil {
 			refused = append(refused, Refused{entries[i].Dir, err})
 			continue
 		}
@@ -35,12 +51,17 @@ func Latest(fsys FS, root string) (dir string, refused []Refused, err error) {
 }
 
 // Load reads a checkpoint and verifies the checksum of everything that it returns. The folder may have been moved or renamed.
-func Load(fsys FS, dir string) (*Loaded, error) { return load(fsys, dir, true) }
+func Load(fsys FS, dir string) (*Loaded, error) { return load(fsys, dir) }
 
 // LoadWeights is [Load] without the optimizer's state, which is neither read nor verified: sampling needs no more.
-func LoadWeights(fsys FS, dir string) (*Loaded, error) { return load(fsys, dir, false) }
+func LoadWeights(fsys FS, dir string) (*Loaded, error) { return load(fsys, dir, optimizerFile) }
 
-func load(fsys FS, dir string, optimizer bool) (*Loaded, error) {
+// LoadFiles is [Load] without tensors, which are neither read nor verified: what a tokenizer needs.
+func LoadFiles(fsys FS, dir string) (*Loaded, error) {
+	return load(fsys, dir, modelFile, optimizerFile)
+}
+
+func load(fsys FS, dir string, without ...string) (*Loaded, error) {
 	l, err := func() (*Loaded, error) {
 		f, err := openFolder(fsys, dir)
 		if err != nil {
@@ -48,7 +69,7 @@ func load(fsys FS, dir string, optimizer bool) (*Loaded, error) {
 		}
 		l := &Loaded{Dir: dir, Step: f.manifest.Step, Files: map[string][]byte{}}
 		for _, e := range f.manifest.Files {
-			if e.Name == optimizerFile && !optimizer {
+			if slices.Contains(without, e.Name) {
 				continue
 			}
 			if err := l.read(f, e); err != nil {
