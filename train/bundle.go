@@ -259,8 +259,15 @@ func (b *bundle) place(fsys checkpoint.FS, dir, seal string) (name string, there
 	}
 }
 
-// lastBytes are the bytes at the place of a seal.
+// lastBytes are the bytes at the place of a seal. What is before them is passed over where the file can do so.
 func lastBytes(f fs.File) (string, error) {
+	if s, ok := f.(io.Seeker); ok {
+		if size, err := s.Seek(0, io.SeekEnd); err != nil {
+			return "", err
+		} else if _, err := s.Seek(max(size-sealBytes, 0), io.SeekStart); err != nil {
+			return "", err
+		}
+	}
 	var last []byte
 	part := make([]byte, 1<<16)
 	for {

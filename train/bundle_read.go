@@ -8,11 +8,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"slices"
 
 	"prenorm/data/batch"
+	"prenorm/data/regular"
+	"prenorm/kernels"
 	"prenorm/train/checkpoint"
+	"prenorm/train/metrics"
 	"prenorm/train/safetensors"
 )
 
@@ -37,16 +42,46 @@ func ReadBundle(path string) (*Bundle, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("bundle %s: is no file: name one of a run's folder, such as runs/NAME/%s/step-00000100%s", path, BundleFolder, bundleSuffix)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
+	data, err := readSealed(path, info.Size())
+	if errors.As(err, new(*fs.PathError)) {
 		return nil, err
 	}
-	b, err := parseBundle(data)
+	var b *Bundle
+	if err == nil {
+		b, err = parseBundle(data)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", path, err)
 	}
 	b.Path = path
 	return b, nil
+}
+
+var errNoSeal = errors.New("has no checksum at its end: it is cut off, or no bundle")
+
+// readSealed reads a file of a size into memory, once its end is that of a bundle and the memory is there.
+func readSealed(path string, size int64) ([]byte, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	end := make([]byte, len(sealLabel)+sealBytes)
+	if size < int64(len(end)) {
+		return nil, errNoSeal
+	}
+	if _, err := f.ReadAt(end, size-int64(len(end))); err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(end, []byte(sealLabel)) {
+		return nil, errNoSeal
+	}
+	if left, known := kernels.HostLeft(); known && size > left {
+		return nil, fmt.Errorf("takes %s of memory and %s are left: read it on a machine that has them", metrics.Bytes(size), metrics.Bytes(left))
+	}
+	data := make([]byte, size)
+	_, err = io.ReadFull(f, data)
+	return data, err
 }
 
 func parseBundle(data []byte) (*Bundle, error) {
@@ -84,7 +119,7 @@ func parseBundle(data []byte) (*Bundle, error) {
 func unpack(data []byte) (map[string][]byte, error) {
 	n := len(data) - sealBytes
 	if n < len(sealLabel) || !bytes.HasSuffix(data[:n], []byte(sealLabel)) {
-		return nil, errors.New("has no checksum at its end: it is cut off, or no bundle")
+		return nil, errNoSeal
 	}
 	if sum := sha256.Sum256(data[:n]); hex.EncodeToString(sum[:]) != string(data[n:]) {
 		return nil, errors.New("does not have its own checksum: it was damaged or changed")

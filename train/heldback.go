@@ -177,7 +177,7 @@ func (l *loop) writeBundle(r Report) string {
 // bundle saves what the step was made of.
 func (l *loop) bundle(r Report) (name string, err error) {
 	dir := filepath.Join(l.Dir, BundleFolder)
-	if err := bundleWanted(checkpoint.OS, dir, r.Step, l.Train.Guard.Bundles); err != nil {
+	if err := bundleWanted(l.disk(), dir, r.Step, l.Train.Guard.Bundles); err != nil {
 		return "", err
 	}
 	present, err := newWindows(l.weights, l.stepper)
@@ -189,7 +189,7 @@ func (l *loop) bundle(r Report) (name string, err error) {
 		return "", err
 	}
 	b := bundle{report: r, state: present.snapshot(l.files), micros: l.micros, before: l.ring.before(len(r.Before)), decoder: l.data.Tokenizer}
-	return b.save(checkpoint.OS, dir, l.Train.Guard.Bundles, func(name string, bytes int64) {
+	return b.save(l.disk(), dir, l.Train.Guard.Bundles, func(name string, bytes int64) {
 		l.progress.Line(fmt.Sprintf("writing %s: %s", filepath.Join(dir, name), metrics.Bytes(bytes)))
 	})
 }

@@ -33,13 +33,13 @@ type Job struct {
 	Checkpoint Checkpoint
 	Config     []byte // the run file as resolved; kept in every checkpoint
 
-	Dir     string        // the run's folder
-	Locked  bool          // the caller holds the lock of Dir
-	MaxTime time.Duration // stop, and save, after this long; 0 = no limit
-	MaxStep int64         // stop, and save, after this step; 0 = no limit
-	Stdin   io.Reader     // for data "-"
-	Out     io.Writer     // progress
-	Profile io.Writer     // where a trace of a few steps goes; nil = none
+	Dir     string              // the run's folder
+	Lock    *checkpoint.RunLock // of Dir, held by the caller; nil = Run takes it
+	MaxTime time.Duration       // stop, and save, after this long; 0 = no limit
+	MaxStep int64               // stop, and save, after this step; 0 = no limit
+	Stdin   io.Reader           // for data "-"
+	Out     io.Writer           // progress
+	Profile io.Writer           // where a trace of a few steps goes; nil = none
 
 	// Room says what the machine has too little of for the run, by full key; nil = it is not asked. It is asked once or twice, before
 	// anything large is made.
@@ -60,18 +60,18 @@ const CheckpointFolder = "checkpoints"
 func checkpointRoot(dir string) string { return filepath.Join(dir, CheckpointFolder) }
 
 // Run trains until the job's last step, its time limit, or ctx's end, from the newest whole checkpoint of its folder, or from the start. It
-// saves before it returns, except after an error of the data or the machine.
+// saves before it returns, except after an error of the data or the machine, or where the folder was moved away: see [checkpoint.ErrMoved].
 func Run(ctx context.Context, be kernels.Backend, j Job) (Outcome, error) {
 	if err := os.MkdirAll(j.Dir, 0o777); err != nil {
 		return Outcome{}, fmt.Errorf("run folder: %w", err)
 	}
 	unlock := func() error { return nil }
-	if !j.Locked {
-		lock, err := checkpoint.Lock(j.Dir)
-		if err != nil {
+	if j.Lock == nil {
+		var err error
+		if j.Lock, err = checkpoint.Lock(j.Dir); err != nil {
 			return Outcome{}, err
 		}
-		unlock = lock.Unlock
+		unlock = j.Lock.Unlock
 	}
 	l := &loop{Job: j, be: be, began: time.Now()}
 	outcome, err := l.run(ctx)
@@ -134,7 +134,7 @@ func (l *loop) run(ctx context.Context) (Outcome, error) {
 	if DiskFull(err) && !l.failed {
 		err = errors.Join(err, l.saveInWhatIsLeft())
 	}
-	err = errors.Join(err, l.finish())
+	err = l.ending(err)
 	return l.outcome(stopped), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"prenorm/data/regular"
 	"prenorm/data/token"
 	"prenorm/train/checkpoint"
 	"prenorm/train/safetensors"
@@ -109,6 +110,9 @@ type start struct {
 // openStart reads a run's newest checkpoint, one checkpoint, or a safetensors file.
 func openStart(path string) (*start, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		if err := regular.Check(path); err != nil {
+			return nil, err
+		}
 		f, err := safetensors.Open(path)
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ import (
 // prepare opens the data, builds the model, and brings back the newest checkpoint. A run that cannot come to its end is refused before
 // anything large is made: see [Refused].
 func (l *loop) prepare(ctx context.Context) error {
-	if _, err := checkpoint.Clean(checkpoint.OS, checkpointRoot(l.Dir)); err != nil {
+	if _, err := checkpoint.Clean(l.disk(), checkpointRoot(l.Dir)); err != nil {
 		return err
 	}
 	resumed, refused, err := l.assemble(ctx)

@@ -21,7 +21,7 @@ type Scored struct {
 // openSaver makes ready for saving: where checkpoints are written in the background, it takes the memory of the copy, and fills it, so that
 // the first save waits no longer than the others.
 func (l *loop) openSaver() error {
-	l.saver = checkpoint.NewSaver(checkpoint.OS, checkpointRoot(l.Dir))
+	l.saver = checkpoint.NewSaver(l.disk(), checkpointRoot(l.Dir))
 	l.copied = time.Now()
 	bytes := HeldBytes(l.weights.Table, l.weights.BufferTable, len(l.stepper.Moments()))
 	background, why := l.Checkpoint.InBackground(bytes, 0)
@@ -116,6 +116,21 @@ func (l *loop) afterSave(dir string, err error) error {
 	return err
 }
 
+// disk is the file system as far as the run's folder is the one that it began in.
+func (l *loop) disk() checkpoint.FS { return l.Lock.Guard(checkpoint.OS) }
+
+// ending is [loop.finish] after an error or none. Where the run's folder was moved away nothing more is saved, and that is said once.
+func (l *loop) ending(err error) error {
+	moved := l.Lock.Held()
+	if moved == nil {
+		return errors.Join(err, l.finish())
+	}
+	if err = errors.Join(err, l.settle()); errors.Is(err, checkpoint.ErrMoved) {
+		return err
+	}
+	return errors.Join(err, moved)
+}
+
 // finish says what the guard has cost the run, waits for the save at work, saves what one that failed has not, as the disk may have room
 // again, and removes what the last validation has made needless. A run that was done before removes nothing.
 func (l *loop) finish() error {
@@ -127,7 +142,7 @@ func (l *loop) finish() error {
 		return errors.Join(err, l.save(), l.settle())
 	}
 	if err == nil && l.newest != "" && l.news {
-		_, err = checkpoint.Prune(checkpoint.OS, checkpointRoot(l.Dir), l.Checkpoint.Kept(l.there))
+		_, err = checkpoint.Prune(l.disk(), checkpointRoot(l.Dir), l.Checkpoint.Kept(l.there))
 	}
 	return err
 }

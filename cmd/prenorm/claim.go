@@ -60,11 +60,14 @@ func (c *claim) release(cmd *cobra.Command, failed bool) error {
 	if !failed {
 		return c.lock.Unlock()
 	}
-	err := c.undo(cmd)
-	if unlockErr := c.lock.Unlock(); err != nil || unlockErr != nil {
-		return errors.Join(err, unlockErr)
+	err := c.lock.Held() // or what is undone would be another's
+	if err == nil {
+		err = c.undo(cmd)
 	}
-	return c.before.restore()
+	if err != nil {
+		return errors.Join(err, c.lock.Unlock())
+	}
+	return c.before.restore(c.lock)
 }
 
 // undo brings back the run file, and the run or the checkpoints that were set aside.

@@ -157,7 +157,7 @@ func keepMetrics(dir string) (string, error) {
 		} else if !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
 			continue
 		}
-		if there, err := os.ReadFile(path); err != nil || bytes.Equal(there, data) {
+		if there, err := regular.ReadFile(path); err != nil || bytes.Equal(there, data) {
 			return path, err
 		}
 	}

@@ -37,7 +37,7 @@ var packages = map[string]string{
 	"data/batch":    "configs/problem",
 	"data/inorder":  "",
 	"data/dedup":    "",
-	"data/baseline": "data/shard",
+	"data/baseline": "data/regular data/shard",
 	"data/survey":   "data data/baseline data/corpus data/dataset data/dedup data/inorder data/shard data/token",
 	"data/dataset":  "configs/problem data data/batch data/corpus data/regular data/shard data/token",
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/configs"
+	"prenorm/data/regular"
 	"prenorm/train"
 	pages "prenorm/train/lab/report"
 	"prenorm/train/metrics"
@@ -125,7 +126,7 @@ func historyOf(dir string) (stream.History, error) {
 func titleOf(dir string) string {
 	path := filepath.Join(dir, train.ConfigFile)
 	title := filepath.Base(filepath.Clean(dir))
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return title
 	}

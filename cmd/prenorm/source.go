@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -65,24 +66,26 @@ func lookAt(dir string) sight {
 	return s
 }
 
-// restore removes, after a start that failed, the folders that this command made and that nothing came into. Another process may have started a run there meanwhile; then all is left to it.
-func (s sight) restore() error {
-	if !exists(s.dir) {
-		return nil
+// restore gives up the lock of the run's folder. After a start that failed, it removes the folders that this command made and that nothing came into:
+// what is in the run's folder while it is locked, and the folder itself only where it is empty, as another process may come into it meanwhile.
+func (s sight) restore(lock *checkpoint.RunLock) error {
+	if len(s.made) == 0 || !nothingIn(s.dir) { // text that was prepared stays, and the lock's file as ever
+		return lock.Unlock()
 	}
-	lock, err := checkpoint.Lock(s.dir)
+	entries, err := os.ReadDir(s.dir)
+	for _, e := range entries {
+		if name := e.Name(); err == nil && name != "run.lock" && name != "run.pid" {
+			err = os.Remove(filepath.Join(s.dir, name)) // a file or an empty folder
+		}
+	}
 	if err != nil {
-		return nil
+		return errors.Join(fmt.Errorf("emptying the run folder that was not used: %w", err), lock.Unlock())
 	}
-	remove := len(s.made) > 0 && nothingIn(s.dir)
-	if err := lock.Unlock(); err != nil || !remove { // text that was prepared stays, and the lock's file as ever
-		return err
-	}
-	if err := os.RemoveAll(s.dir); err != nil {
+	if err := lock.Remove(); err != nil {
 		return fmt.Errorf("removing the run folder that was not used: %w", err)
 	}
-	for _, above := range s.made[1:] {
-		if os.Remove(above) != nil { // it holds something else by now
+	for _, dir := range s.made {
+		if os.Remove(dir) != nil { // it holds something else by now
 			break
 		}
 	}

@@ -168,6 +168,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	}
 	room := newRoom(be, loaded.Run, source.dir, f.anyway)
 	job := f.job(ctx, cmd, loaded, source, room)
+	job.Lock = c.lock
 	job.MaxTime, job.MaxStep = time.Duration(f.maxSeconds*float64(time.Second)), f.maxStep
 	if f.profile != "" {
 		file, err := openTrace(f.profile)
@@ -205,7 +206,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 // job is the run of train and of a rehearsal.
 func (f *trainFlags) job(ctx context.Context, cmd *cobra.Command, loaded *configs.Loaded, source runSource, room *room) train.Job {
 	job := jobOf(loaded.Run)
-	job.Dir, job.Locked, job.Config, job.Room = source.dir, true, loaded.YAML(), room.lacks
+	job.Dir, job.Config, job.Room = source.dir, loaded.YAML(), room.lacks
 	job.Stdin, job.Out = inputOf(ctx, cmd.InOrStdin()), cmd.OutOrStdout()
 	if slices.Contains(job.Data.Paths(), "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +38,8 @@ func newVerifyResume() *cobra.Command {
 		Short: "show that a killed run goes on as if nothing had happened",
 		Long: `Train a run for 2 K steps, and once more for K steps, kill that process, and have it go on to 2 K steps; then compare every byte of both states:
 weights, optimizer, place in the text, and the losses of every step. It is done with your own run file, on this machine, in a folder of its
-own; runs/ is not touched. The exit code is 1 where anything differs.`,
+own; runs/ is not touched. The exit code is 1 where anything differs. Killed itself, it leaves its folder prenorm-verify-resume-… among the
+temporary files, which may be removed.`,
 		Example: `  prenorm verify-resume quickstart --steps 20
   prenorm verify-resume run.yaml --steps 50 --resume-workers 1   # go on with another number of threads`,
 		Args:              arguments(1, 1, "one run file or preset"),
@@ -178,6 +179,9 @@ func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) 
 	var out bytes.Buffer
 	c := exec.CommandContext(ctx, self, args...) // is killed when ctx ends
 	c.Stdout, c.Stderr = &out, &out
+	diesWithParent(c)
+	runtime.LockOSThread() // the thread that starts it must not end before it
+	defer runtime.UnlockOSThread()
 	if err := c.Start(); err != nil {
 		return errors.Join(err, stop())
 	}
@@ -212,19 +216,20 @@ func losses(dir string) (lines []string) {
 	if err != nil {
 		return nil
 	}
-	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
 		var r struct {
 			Kind     string          `json:"kind"`
 			Step     int64           `json:"step"`
 			Loss     json.RawMessage `json:"loss"`
 			GradNorm json.RawMessage `json:"grad_norm"`
 		}
-		switch err := json.Unmarshal(s.Bytes(), &r); {
+		switch err := json.Unmarshal(line, &r); {
 		case err != nil:
 		case r.Kind == metrics.KindTrain:
 			lines = append(lines, fmt.Sprintf("step %d: loss %s, gradient norm %s", r.Step, r.Loss, r.GradNorm))
 		case r.Kind == metrics.KindGuard:
-			lines = append(lines, fmt.Sprintf("step %d: held back %s", r.Step, s.Bytes()))
+			lines = append(lines, fmt.Sprintf("step %d: held back %s", r.Step, line))
 		}
 	}
 	return lines

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 )
 
@@ -25,7 +25,7 @@ func (p Prints) path(dir string) string {
 
 // Kept returns the lines that were kept in a folder, and whether there are such; a damaged file is none.
 func Kept(dir string, p Prints) (Lines, bool) {
-	content, err := os.ReadFile(p.path(dir))
+	content, err := regular.ReadFile(p.path(dir))
 	if err != nil {
 		return Lines{}, false
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"prenorm/data/regular"
 )
 
 // FS is what the package asks of a file system, so that a test can stand in for one that fails. Paths are joined with path/filepath.
@@ -33,7 +35,13 @@ type osFS struct{}
 func (osFS) Create(path string) (File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
-func (osFS) Open(path string) (fs.File, error)          { return os.Open(path) }
+func (osFS) Open(path string) (fs.File, error) {
+	f, err := regular.Open(path) // a pipe would be waited for
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
 func (osFS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
 func (osFS) Mkdir(path string) error                    { return os.Mkdir(path, 0o755) }
 func (osFS) Rename(from, to string) error               { return os.Rename(from, to) }

@@ -35,21 +35,28 @@ func Lock(runDir string) (*RunLock, error) {
 	if !ok {
 		return nil, fmt.Errorf("run folder %s: is in use by %s: wait for it, stop it, or choose another folder", runDir, holder(l.pid))
 	}
-	if err := os.WriteFile(l.pid, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
+	err = l.Held() // whoever removes a folder may have removed the file between its opening and its locking
+	if err == nil {
+		err = os.WriteFile(l.pid, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644)
+	}
+	if err != nil {
 		_ = l.lock.Unlock()
 		return nil, fmt.Errorf("run folder %s: %w", runDir, err)
 	}
 	return l, nil
 }
 
-// Unlock gives the lock up. The lock's file stays, as removing it would let two processes hold two files of one name.
+// Unlock gives the lock up. The lock's file stays, as removing it would let two processes hold two files of one name. Where the folder was moved
+// away, the process number at its path is another's and stays too.
 func (l *RunLock) Unlock() error {
 	if !l.lock.Locked() {
 		return nil
 	}
-	err := os.Remove(l.pid)
-	if notExist(err) {
-		err = nil
+	var err error
+	if l.Held() == nil {
+		if err = os.Remove(l.pid); notExist(err) {
+			err = nil
+		}
 	}
 	if unlockErr := l.lock.Unlock(); err == nil {
 		err = unlockErr
@@ -57,8 +64,25 @@ func (l *RunLock) Unlock() error {
 	return err
 }
 
+// Remove removes the lock's files and gives it up: the folder goes too. Where the lock is not held any more it only gives it up.
+func (l *RunLock) Remove() error {
+	if err := l.Held(); err != nil {
+		return errors.Join(err, l.Unlock())
+	}
+	if err := os.Remove(l.pid); err != nil && !notExist(err) {
+		return errors.Join(err, l.Unlock())
+	}
+	// While it is locked, so that who opened it before finds it gone, and does not hold what is removed.
+	removed := os.Remove(l.lock.Path())
+	err := l.lock.Unlock()
+	if removed != nil { // Windows removes no open file, and so none that another process has opened by now
+		removed = os.Remove(l.lock.Path())
+	}
+	return errors.Join(err, removed)
+}
+
 func holder(path string) string {
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path)
 	pid, parseErr := strconv.Atoi(strings.TrimSpace(string(data)))
 	if err != nil || parseErr != nil {
 		return "another process"

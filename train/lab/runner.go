@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"prenorm/data/regular"
 	"prenorm/data/shard"
 	"prenorm/kernels"
 )
@@ -125,7 +126,7 @@ func (r *Runner) recall(c Cell) (result CellResult, ok bool, err error) {
 	if err != nil {
 		return result, false, err
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return result, false, nil
 	}

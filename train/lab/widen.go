@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prenorm/data/regular"
 	"prenorm/model/block"
 )
 
@@ -66,7 +67,7 @@ func (g Grid) Widen(r *Runner, places []Place) (Grid, []Place, int, error) {
 // kept reads a finished run as a place of its own, without runs where the file is damaged or the settings are not the grid's: the file's name, which is
 // made of all of them, is another then.
 func (g Grid) kept(r *Runner, file string) (p Place, seed int64, err error) {
-	text, err := os.ReadFile(file)
+	text, err := regular.ReadFile(file)
 	if err != nil {
 		return p, 0, fmt.Errorf("a result of an earlier start: %w", err)
 	}
