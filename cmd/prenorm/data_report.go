@@ -58,7 +58,7 @@ are not kept. Copies are left out of training by data.duplicates. docs/data-repo
 // source reads the run file, or puts the files into the default one. kept says whether the tokens are a run's.
 func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs.Run, kept bool, err error) {
 	extension := strings.ToLower(filepath.Ext(args[0]))
-	if len(args) == 1 && (extension == ".yaml" || extension == ".yml" || slices.Contains(configs.Presets(), args[0])) {
+	if len(args) == 1 && (extension == ".yaml" || extension == ".yml" || slices.Contains(configs.Presets(), args[0]) || isRunFolder(args[0])) {
 		loaded, err := f.load(cmd, args[0])
 		if err != nil {
 			return run, false, err
@@ -102,6 +102,9 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	dir := temporary
 	if kept {
 		dir = filepath.Join("runs", run.Name, "data")
+		if isRunFolder(args[0]) {
+			dir = filepath.Join(args[0], "data")
+		}
 	}
 	does := keepsNone
 	if kept {
@@ -124,7 +127,7 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 		dir, run.Data.Cache = temporary, ""
 	}
 	progress := dataset.WithUnit(stages.Show)
-	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line})
+	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line, Text: inSurvey})
 	if err != nil {
 		return err
 	}
@@ -139,6 +142,9 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	return f.write(cmd, s, strings.Join(args, ", "))
 }
+
+// inSurvey passes over what is told of the texts, as the survey's notes have it.
+func inSurvey(string) {}
 
 // rereadable returns what input has, the command's standard input, anew with every call of stdin, nil where no text is to come from it, by way of a
 // file in a folder.

@@ -135,7 +135,7 @@ func titleOf(dir string) string {
 		return title
 	}
 	m := l.Run.Model
-	return fmt.Sprintf("%s: %s %s, %d layers of width %d", title, m.Norm.Placement, m.Norm.Kind, m.Layers, m.Width)
+	return fmt.Sprintf("%s: %s %s, %s of width %d", title, m.Norm.Placement, m.Norm.Kind, counted(m.Layers, "layer"), m.Width)
 }
 
 // steps lists the steps of a history.

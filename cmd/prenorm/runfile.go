@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/configs"
+	"prenorm/train"
 )
 
 // runFlags are the flags of commands that read a run file.
@@ -52,7 +55,7 @@ func (r *runFlags) checkDevice(cmd *cobra.Command) error {
 	return wrongUsage(cmd, "--device %q is not known (allowed: %s)", r.device, strings.Join(deviceWords, ", "))
 }
 
-// load reads the run file or preset with the flags applied. A --device that has a default of its own is the command's matter and not the
+// load reads the run file or preset, or the settings of the run in a folder, with the flags applied. A --device that has a default of its own is the command's matter and not the
 // run's. Warnings go to the command's error output.
 func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error) {
 	sets := slices.Clone(r.sets)
@@ -61,6 +64,12 @@ func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error
 	}
 	if flag := cmd.Flags().Lookup("workers"); flag != nil && flag.Changed {
 		sets = append(sets, "workers="+strconv.Itoa(r.workers))
+	}
+	if isRunFolder(path) {
+		var err error
+		if path, err = (&trainFlags{fromStep: -1}).ownFile(cmd, path); err != nil {
+			return nil, err
+		}
 	}
 	l, err := configs.Load(path, sets)
 	if err != nil {
@@ -74,6 +83,12 @@ func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
 	}
 	return l, nil
+}
+
+// isRunFolder says whether a path is the folder of a run. A preset of that name comes first, unless the folder holds a run.
+func isRunFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() && exists(filepath.Join(path, train.ConfigFile)) && !exists(filepath.Join(path, "manifest.json"))
 }
 
 // given says whether --set gave a key, or a section that holds it.

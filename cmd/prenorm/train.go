@@ -193,6 +193,9 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	if f.finished {
 		note(cmd.OutOrStdout(), "the run was done already, so nothing was trained: %s", f.anotherRun(source))
 	}
+	if cache := room.cache(); before && !f.fresh && len(filesLike(cache, "*-*")) > 0 {
+		note(cmd.OutOrStdout(), "the text that was prepared is kept in %s: the same command goes on where that was", cache)
+	}
 	again := commandLine(cmd, source.path, "max-step")
 	switch {
 	case before && f.fresh: // what was set aside is put back

@@ -30,7 +30,13 @@ func (r *reading) archive(m member, emit func(chunk) error) error {
 		if how := data.Unread(h.Name); how != "" && unread == "" {
 			unread = fmt.Sprintf("; %s is passed over: %s", h.Name, how)
 		}
-		if h.Typeflag != tar.TypeReg || !known || hidden(h.Name) {
+		if h.Typeflag != tar.TypeReg || hidden(h.Name) {
+			continue
+		}
+		if !known {
+			if r.odd != nil {
+				r.odd.Outside.add(1, &cleaner{name: m.name + ":" + h.Name}, nil, 0)
+			}
 			continue
 		}
 		if format.Kind == "tar" {

@@ -13,6 +13,7 @@ type policy struct {
 	invalid string // data.invalid_utf8
 	nul     string // data.nul
 	fold    bool   // data.newlines
+	odd     *Odd   // counts what is odd in the texts; nil where nobody asks
 }
 
 func policyOf(cfg data.Config) policy {
@@ -37,6 +38,7 @@ type cleaner struct {
 // stretch; used is how many bytes it took.
 func (c *cleaner) clean(dst, raw []byte, last bool) (text []byte, used int, err error) {
 	used = c.pass(raw)
+	c.countNUL(raw[:used])
 	text = append(dst, raw[:used]...)
 	if used > 0 {
 		c.run = false
@@ -70,6 +72,16 @@ func (c *cleaner) pass(raw []byte) int {
 	return end
 }
 
+// countNUL counts the NUL characters of what needs no change.
+func (c *cleaner) countNUL(raw []byte) {
+	if c.odd == nil || c.nul != "keep" {
+		return
+	}
+	if n := bytes.Count(raw, []byte{0}); n > 0 {
+		c.odd.NUL.add(n, c, raw, bytes.IndexByte(raw, 0))
+	}
+}
+
 // slow goes on with raw at byte at, character by character.
 func (c *cleaner) slow(dst, raw []byte, at int, last bool) (text []byte, used int, err error) {
 	for at < len(raw) {
@@ -85,12 +97,21 @@ func (c *cleaner) slow(dst, raw []byte, at int, last bool) (text []byte, used in
 			if c.invalid == "replace" && !c.run {
 				dst = append(dst, replacement...)
 			}
+			if c.odd != nil && !c.run {
+				c.odd.Invalid.add(1, c, raw, at)
+			}
 			c.run = true
 			at++
 			continue
 		case r == 0 && c.nul == "fail":
 			return dst, at, c.nulByte(raw, at)
-		case r == 0 && c.nul == "drop":
+		case r == 0:
+			if c.odd != nil {
+				c.odd.NUL.add(1, c, raw, at)
+			}
+			if c.nul == "keep" {
+				dst = append(dst, 0)
+			}
 		case r == '\r' && c.fold && at+1 == len(raw) && !last:
 			return dst, at, nil
 		case r == '\r' && c.fold && at+1 < len(raw) && raw[at+1] == '\n':

@@ -49,6 +49,8 @@ type Corpus struct {
 	found    Found     // by reading, here or before
 	few      int       // documents that could not be divided by hash; 0 = the rule is as chosen
 	reading  reading
+	odd      *Odd                 // counts while a scan reads, else nil
+	alike    *alike               // compares while a scan reads, else nil
 	measures map[[2]int]*measures // by list and file
 	spool    *spool               // of standard input, where that is long
 	notes    []string             // of its files
@@ -200,7 +202,13 @@ func (c *Corpus) all(wanted [2]bool, emit func(Side, Document) error) error {
 
 // pass reads file i of a list.
 func (c *Corpus) pass(list, i int, emit func(chunk) error) error {
+	return c.counting(list, i, nil, emit)
+}
+
+// counting is pass with a count of what is odd, nil for none.
+func (c *Corpus) counting(list, i int, odd *Odd, emit func(chunk) error) error {
 	r := c.reading
+	r.odd = odd
 	if r.stop = c.Stop; r.stop == nil {
 		r.stop = func() error { return nil }
 	}

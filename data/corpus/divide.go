@@ -194,12 +194,15 @@ func (c *Corpus) divided(list, i int, wanted [2]bool, emit func(Side, Document) 
 	}
 	document, offset := -1, int64(0)
 	var length, at int64 // of the document: its bytes, and how many of them are for training
-	return c.pass(list, i, func(d chunk) error {
+	return c.counting(list, i, c.odd, func(d chunk) error {
 		if !d.continues {
 			document++
 		}
 		if c.dropped.has(list, i, document) {
 			return nil
+		}
+		if c.alike != nil {
+			c.alike.add(d)
 		}
 		if !d.continues {
 			offset, length = 0, int64(len(d.text))

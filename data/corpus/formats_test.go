@@ -124,6 +124,7 @@ func TestFormatErrors(t *testing.T) {
 	}{
 		{"a.jsonl", "{\"text\": \"a\"}\n{\"body\": 1, \"id\": 2}", "text", []string{"a.jsonl:2: ", "no field text", "body, id", "--set data.field=NAME"}},
 		{"a.jsonl", "{\"text\": 5}", "text", []string{"a.jsonl:1: ", "field text is no text but 5", "--set data.field=NAME"}},
+		{"a.jsonl", "{\"text\": {\"body\": 1, \"n\": 2}}", "text.bod", []string{"a.jsonl:1: ", "no field text.bod", "(there are: text.body, text.n)"}},
 		{"a.jsonl", "{\"text\": {}}", "text.body", []string{"a.jsonl:1: ", "no field text.body"}},
 		{"a.jsonl", "{\"text\": []}", "text.body", []string{"a.jsonl:1: ", "field text is no object but []"}},
 		{"a.jsonl", "{\"text\": \"a\"}\n\n[1]\n", "text", []string{"a.jsonl:3: ", "no JSON object but [1]"}},
@@ -142,6 +143,8 @@ func TestFormatErrors(t *testing.T) {
 		{"a.parquet", parquet, "body", []string{"a.parquet: ", "no field body", "id, text, meta, a.b, tags", "--set data.field=NAME"}},
 		{"a.parquet", parquet, "id", []string{"a.parquet: ", "column id holds values of type INT"}},
 		{"a.parquet", parquet, "meta", []string{"a.parquet: ", "column meta holds columns of its own"}},
+		{"a.parquet", parquet, "tags", []string{"a.parquet: ", "column tags holds lists of texts and not one text a row"}},
+		{"a.parquet", parquet, "meta.x", []string{"a.parquet: ", "no field meta.x", "(there are: meta.url, meta.inner)"}},
 		{"a.parquet", parquet, "tags.list.element", []string{"a.parquet: ", "holds lists"}},
 		{"a.parquet", "PAR1", "text", []string{"a.parquet: ", "has 4 bytes and no end mark"}},
 		{"a.parquet", parquet[:1500], "text", []string{"a.parquet: ", "damaged or no Parquet file"}},

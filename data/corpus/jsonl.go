@@ -78,7 +78,7 @@ func (l *lineReader) next() ([]byte, error) {
 // is applied before.
 func (r *reading) lineText(where string, line []byte, hint string) ([]byte, error) {
 	if !utf8.Valid(line) {
-		c := cleaner{policy: policy{invalid: r.invalid, nul: "keep"}, name: where, hint: hint}
+		c := cleaner{policy: policy{invalid: r.invalid, nul: "keep", odd: r.odd}, name: where, hint: hint}
 		var err error
 		if line, _, err = c.clean(nil, line, true); err != nil {
 			return nil, err
@@ -129,12 +129,16 @@ func notObject(where string, path []string, at []byte, err error) error {
 // noField is the error of a row without the field.
 func noField(where string, path, have []string) error {
 	const many = 20
+	outer := strings.Join(path[:len(path)-1], ".")
+	if outer != "" {
+		outer += "."
+	}
 	more := ""
 	if len(have) > many {
 		have, more = have[:many], ", …"
 	}
 	for i, name := range have {
-		have[i] = shown([]byte(name))
+		have[i] = outer + shown([]byte(name))
 	}
 	return fmt.Errorf("%s: there is no field %s (there are: %s%s): name the one that holds the text (--set data.field=NAME)", where, strings.Join(path, "."), strings.Join(have, ", "), more)
 }
@@ -170,6 +174,9 @@ func (r *reading) halves(where string, line []byte) ([]byte, error) {
 		}
 		if r.invalid == "fail" {
 			return nil, fmt.Errorf("%s: the escape %s at byte %d of the line is half a character: mend the line, or set data.invalid_utf8 to replace (--set data.invalid_utf8=replace) to read it as U+FFFD", where, line[at:at+6], at)
+		}
+		if r.odd != nil {
+			r.odd.Invalid.add(1, &cleaner{name: where}, nil, 0)
 		}
 		out = append(out, line[from:at]...)
 		if r.invalid == "replace" {

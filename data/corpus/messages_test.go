@@ -41,6 +41,8 @@ func TestOtherKinds(t *testing.T) {
 	tree(t, map[string]string{
 		"a.zip": "x", "a.7z": "x", "a.txt.xz": "x", "a.tar.bz2": "x", "a.TBZ2": "x", "a.txz": "x", "a.lz4": "x",
 		"zips/a.zip": "x", "zips/b.zip": "x", "json/a.json": "[]", "other/a.bin": "x", "mixed/a.txt": "text", "mixed/b.txt.bz2": "x", "mixed/.c.zip": "x",
+		"kinds/a.txt": "text", "kinds/q.zip": "x", "kinds/r.zip": "x", "kinds/z.json": "[]",
+		"code/a.html": "x", "code/b.rst": "x", "code/sub/a.py": "x", "code/sub/b.py": "x", "code/README.md": "text", "code/LICENSE": "x", "code/z.log": "x", "code/.d.py": "x",
 		"a.tar": archive(t, "b.bin", "x", "c.json", "[]", "d.xz", "x"), "a.json": "[1, 2]", "b.json": "{}", "c.json.gz": gz(t, "[]"),
 	})
 	for _, test := range []struct {
@@ -56,13 +58,15 @@ func TestOtherKinds(t *testing.T) {
 		{"a.lz4", []string{"(lz4 -dc a.lz4 | zstd > a.zst)"}},
 		{"zips", []string{"holds no .txt", "; zips/a.zip (and 1 file more) is passed over: unpack it", "another folder with --set data.train=PATH"}},
 		{"json", []string{"holds no .txt", "; json/a.json is passed over: make a line of each record (jq -c '.[]' json/a.json > json/a.jsonl)"}},
-		{"other", []string{"behind it: name a file or another folder"}},
+		{"other", []string{"behind it; 1 file of another name is passed over (.bin): a glob 'other/*.bin' reads it: name a file or another folder"}},
 		{"a.tar", []string{"a.tar: the archive holds no .txt", "; c.json is passed over: make a line of each record"}},
 	} {
 		refused(t, config(test.name), "", test.parts...)
 	}
 	for name, want := range map[string]string{
 		"mixed":                         "data.train: mixed/b.txt.bz2 is passed over: pack it anew (bzip2 -dc mixed/b.txt.bz2 | zstd > mixed/b.txt.zst)",
+		"kinds":                         "data.train: kinds/q.zip (and 1 file more) is passed over: unpack it and name the folder; kinds/z.json is passed over: make a line of each record (jq -c '.[]' kinds/z.json > kinds/z.jsonl)",
+		"code":                          "data.train: 6 files of other names are passed over (.py, LICENSE, .html, .rst, …): a glob 'code/sub/*.py' reads such files of a folder",
 		"a.json":                        "data.train: a.json is read as plain text, brackets and all: if it is a list of records, make a line of each record (jq -c '.[]' a.json > a.jsonl)",
 		"a.json b.json":                 "data.train: a.json (and 1 file more) is read as plain text, brackets and all: if it is a list of records, make a line of each record (jq -c '.[]' a.json > a.jsonl)",
 		"c.json.gz":                     "data.train: c.json.gz is read as plain text, brackets and all: if it is a list of records, make a line of each record (gzip -dc c.json.gz | jq -c '.[]' > c.jsonl)",
@@ -87,12 +91,13 @@ func TestNamedAgain(t *testing.T) {
 	cfg := config("deep", "deep/z.md", "a.txt")
 	cfg.Val.Files = []string{"b.txt", "b.txt", "[bd]*.txt", "deep-er.txt"}
 	c, err := Open(cfg, nil, "")
-	want := "data.train names deep/z.md more than once: it counts once\ndata.val.files names b.txt (and 2 files more) more than once: it counts once"
+	const passed = "data.train: 1 file of another name is passed over (.bin): a glob 'deep/*.bin' reads it"
+	want := passed + "\ndata.train names deep/z.md more than once: it counts once\ndata.val.files names b.txt (and 2 files more) more than once: it counts once"
 	if err != nil || c.Note() != want {
 		t.Errorf("note %q, %v, want %q", c.Note(), err, want)
 	}
 	cfg.Train, cfg.Val.Files = []string{"deep", "a.txt"}, []string{"a.txt"}
-	if c, err = Open(cfg, nil, ""); err != nil || c.Note() != "" {
+	if c, err = Open(cfg, nil, ""); err != nil || c.Note() != passed {
 		t.Errorf("note %q, %v", c.Note(), err)
 	}
 }

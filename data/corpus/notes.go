@@ -3,6 +3,7 @@ package corpus
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,6 +11,8 @@ import (
 // Found is what is known of a corpus once it was read.
 type Found struct {
 	Left       Left
+	Odd        Odd
+	Same       bool // there are several documents, and all have the same bytes
 	Train, Val Summary
 }
 
@@ -22,7 +25,7 @@ func (c *Corpus) Remember(found Found) { c.found = found }
 // Note tells a person of texts that are read in another way than may be expected, and, as far as that is known yet, of documents that are left
 // out and of a division other than the expected one.
 func (c *Corpus) Note() string {
-	notes := c.notes
+	notes := append(slices.Clone(c.notes), c.oddNotes()...)
 	if c.found.Left.Copies > 0 {
 		notes = append(notes, c.leftOut())
 	}
@@ -30,6 +33,9 @@ func (c *Corpus) Note() string {
 		notes = append(notes, c.endNote())
 	}
 	if note := c.shareNote(); note != "" {
+		notes = append(notes, note)
+	}
+	if note := c.repeatedNote(); note != "" {
 		notes = append(notes, note)
 	}
 	return strings.Join(notes, "\n")
@@ -65,5 +71,14 @@ func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return severalOf(int64(n), noun)
+}
+
+// severalOf is a number above 1 with its noun, whose first word gets the plural: "2 runs of bytes".
+func severalOf(n int64, noun string) string {
+	first, rest, more := strings.Cut(noun, " of ")
+	if more {
+		rest = " of " + rest
+	}
+	return fmt.Sprintf("%d %ss%s", n, first, rest)
 }

@@ -116,7 +116,7 @@ func (p *parquetReader) check(c *parquet.Column) error {
 	what := ""
 	switch {
 	case !c.Leaf():
-		what = "columns of its own"
+		what = inside(c)
 	case c.MaxRepetitionLevel() > 0:
 		what = "lists"
 	case c.Type().Kind() != parquet.ByteArray:
@@ -125,6 +125,21 @@ func (p *parquetReader) check(c *parquet.Column) error {
 		return p.checkCodec(c)
 	}
 	return ownError{fmt.Errorf("%s: column %s holds %s and not one text a row: name the column that does, with dots for one inside another (--set data.field=NAME)", p.name, strings.Join(p.field, "."), what)}
+}
+
+// inside says what a column that has columns holds. A list is written as such a column whose only leaf repeats.
+func inside(c *parquet.Column) string {
+	leaf := c
+	for !leaf.Leaf() && len(leaf.Columns()) == 1 {
+		leaf = leaf.Columns()[0]
+	}
+	switch {
+	case leaf.MaxRepetitionLevel() <= c.MaxRepetitionLevel():
+		return "columns of its own"
+	case leaf.Leaf() && leaf.Type().Kind() == parquet.ByteArray:
+		return "lists of texts"
+	}
+	return "lists"
 }
 
 // checkCodec refuses compressions that are not read. The library takes whole LZ4 pages for damaged ones, and unpacks damaged ones without a bound

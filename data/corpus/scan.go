@@ -94,7 +94,8 @@ func (c *Corpus) scan(progress func(done, total int64)) (train, val Summary, err
 			tell()
 		}
 	}
-	defer func() { c.again, c.reading.count = nil, nil }()
+	c.odd, c.alike = &Odd{}, &alike{}
+	defer func() { c.again, c.reading.count, c.odd, c.alike = nil, nil, nil, nil }()
 	sides := [2]*Hasher{NewHasher(), NewHasher()}
 	err = c.all([2]bool{true, true}, func(side Side, d Document) error {
 		sides[side].AddPart(d.Text, d.Rest, d.Continues)
@@ -104,6 +105,7 @@ func (c *Corpus) scan(progress func(done, total int64)) (train, val Summary, err
 	if err == nil && told < done {
 		tell()
 	}
+	c.found.Odd, c.found.Same = *c.odd, c.alike.one()
 	return sides[Train].Summary(), sides[Val].Summary(), err
 }
 

@@ -14,6 +14,7 @@ import (
 type walk struct {
 	files  []File
 	unread []File // that lie in a folder and are passed over, of a kind that may hold text
+	other  []File // that lie in a folder and are passed over, as their names tell no kind
 }
 
 // root appends the file root, or the texts below the folder root. Files and folders whose name starts with a dot are passed over inside a
@@ -39,8 +40,11 @@ func (w *walk) root(root string) error {
 		}
 		shown := root + strings.TrimPrefix(path, real)
 		if _, known := data.FormatOf(path); inside && !known {
-			if data.Unread(path) != "" {
-				w.unread = append(w.unread, File{Name: shorten(shown)})
+			switch file := (File{Name: shorten(shown)}); {
+			case data.Unread(path) != "":
+				w.unread = append(w.unread, file)
+			case entry.Type().IsRegular():
+				w.other = append(w.other, file)
 			}
 			return nil
 		}
@@ -53,14 +57,6 @@ func (w *walk) root(root string) error {
 		}
 		return nil
 	})
-}
-
-// passed says which files are passed over although they may hold text, "" where none are.
-func (w *walk) passed() string {
-	if len(w.unread) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s is passed over: %s", listed(w.unread), data.Unread(w.unread[0].Name))
 }
 
 // linked is an error about a path, or what is wrong with the link that it is.

@@ -47,6 +47,8 @@ type record struct {
 	Val   corpus.Summary
 	Few   int          `json:",omitempty"` // see [corpus.Corpus.Few]
 	Left  *corpus.Left `json:",omitempty"` // nil for none
+	Odd   *corpus.Odd  `json:",omitempty"` // nil for none
+	Same  bool         `json:",omitempty"` // see [corpus.Found]
 }
 
 // stamp is what a file system says of a file.
@@ -139,7 +141,10 @@ func (b *builder) recall() bool {
 			return false
 		}
 	}
-	found := corpus.Found{Train: r.Train, Val: r.Val}
+	found := corpus.Found{Train: r.Train, Val: r.Val, Same: r.Same}
+	if r.Odd != nil {
+		found.Odd = *r.Odd
+	}
 	if r.Left != nil {
 		found.Left = *r.Left
 	}
@@ -162,9 +167,14 @@ func (b *builder) scan() error {
 		return err
 	}
 	r.Few = b.text.Few()
-	if left := b.text.Found().Left; left.Copies > 0 {
-		r.Left = &left
+	found := b.text.Found()
+	if found.Left.Copies > 0 {
+		r.Left = &found.Left
 	}
+	if found.Odd != (corpus.Odd{}) {
+		r.Odd = &found.Odd
+	}
+	r.Same = found.Same
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, false
 	if path := b.recordPath(); path != "" {
 		if err := shard.WriteFile(path, seal(r)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,6 +23,7 @@ type Options struct {
 	Progress  func(stage string, done, total int64) // told of slow work in bytes or merges, total 0 where it is unknown; may be nil
 	Tokenizer token.Tokenizer                       // a fixed one, such as a checkpoint's; nil: the configuration says
 	Log       func(note string)                     // told what is unexpected but no error; may be nil
+	Text      func(note string)                     // told what a person is to know of texts that are no token files; nil: Log is
 	Stop      func() error                          // asked again and again during slow work, which ends with the error that it returns; may be nil
 }
 
@@ -126,6 +128,9 @@ func openBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
 	if opt.Log == nil {
 		b.opt.Log = func(string) {}
 	}
+	if b.opt.Text == nil || slices.ContainsFunc(cfg.Train, shard.IsForeign) {
+		b.opt.Text = b.opt.Log
+	}
 	var err error
 	if b.text, err = corpus.OpenSource(name, cfg, opt.Stdin, b.dir); err != nil {
 		return nil, err
@@ -151,7 +156,7 @@ func newBuilder(name string, cfg data.Config, opt Options) (*builder, error) {
 		return nil, errors.Join(err, b.text.Close())
 	}
 	if note := b.text.Note(); note != "" {
-		b.log(note)
+		b.tell(b.opt.Text, note)
 	}
 	return b, nil
 }
@@ -173,12 +178,15 @@ func (b *builder) summarise() error {
 	return b.scan()
 }
 
-// log tells a note on the text of the source.
-func (b *builder) log(note string) {
+// log tells a note on the work with the source.
+func (b *builder) log(note string) { b.tell(b.opt.Log, note) }
+
+// tell tells a note with the name of the source.
+func (b *builder) tell(log func(string), note string) {
 	if b.name != "" {
 		note = "source " + b.name + ": " + strings.ReplaceAll(note, "\n", "\nsource "+b.name+": ")
 	}
-	b.opt.Log(note)
+	log(note)
 }
 
 // Close releases the shards.

@@ -21,7 +21,8 @@ type encoder struct {
 	begin     func() error           // told before the ids of a document, its separator included; may be nil
 	progress  func(done int64)       // told of bytes done
 	verify    bool                   // the ids must decode to the text
-	mark      func(p position) error // told now and then of a place up to which all ids were emitted; may be nil
+	mark      func(p position) error // told now and then, and at a stop, of a place up to which all ids were emitted; may be nil
+	stop      func() error           // asked between bundles, and where it says so, what was emitted is marked; not nil
 	from      *position              // where an earlier process came to; nil = the start
 	want      *corpus.Summary        // what the documents have to be; nil = anything
 }
@@ -37,9 +38,10 @@ type position struct {
 // bundle is what a core encodes at a time: about pieceSize bytes of text in pieces.
 type bundle struct {
 	pieces []piece
-	joined []bool // a separator comes before the piece
-	size   int64  // bytes of text
-	mark   *position
+	joined []bool    // a separator comes before the piece
+	size   int64     // bytes of text
+	end    *position // behind it, nil for the last
+	marks  bool      // all up to its end is to be marked
 	ids    []int32
 	ends   []int  // of the pieces in ids
 	back   []byte // what the ids of a piece decode to, where that is to be proved
@@ -53,9 +55,12 @@ var markEvery = int64(64 << 20)
 // errElsewhere says that the documents are not those that an earlier process came to a position in.
 var errElsewhere = errors.New("the text is another one than before")
 
+// never is an encoder's stop where what is read, or what gets the ids, asks.
+func never() error { return nil }
+
 // encode is an encoder without marks.
 func encode(t token.Tokenizer, documents corpus.Documents, verify bool, emit func([]int32) error, progress func(done int64)) error {
-	e := encoder{tokenizer: t, verify: verify, emit: emit, progress: progress}
+	e := encoder{tokenizer: t, verify: verify, emit: emit, progress: progress, stop: never}
 	return e.run(documents)
 }
 
@@ -95,21 +100,35 @@ func (e *encoder) write(order <-chan *bundle, free chan<- *bundle) error {
 	if e.from != nil {
 		done = e.from.Bytes
 	}
+	var last *position // up to which all is emitted, since the last mark
 	for b := range order {
 		<-b.done
+		if err := e.stop(); err != nil {
+			return errors.Join(e.suspend(last), err)
+		}
 		if err := b.emit(e); err != nil {
 			return err
 		}
 		done += b.size
 		e.progress(done)
-		if b.mark != nil && e.mark != nil {
-			if err := e.mark(*b.mark); err != nil {
+		last = b.end
+		if b.marks && e.mark != nil {
+			if err := e.mark(*b.end); err != nil {
 				return err
 			}
+			last = nil
 		}
 		free <- b
 	}
 	return nil
+}
+
+// suspend marks a position, where there is one, before the work is stopped.
+func (e *encoder) suspend(at *position) error {
+	if at == nil || e.mark == nil {
+		return nil
+	}
+	return e.mark(*at)
 }
 
 // encode fills in the ids.
@@ -207,7 +226,7 @@ func EncodeFiles(t token.Tokenizer, patterns []string, cfg data.Config, stdin io
 			}
 		}
 	}
-	e := encoder{tokenizer: t, progress: func(int64) {}}
+	e := encoder{tokenizer: t, progress: func(int64) {}, stop: never}
 	e.begin = func() error {
 		text.Starts = append(text.Starts, text.IDs.Len())
 		return nil

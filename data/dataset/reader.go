@@ -63,8 +63,10 @@ func (r *reader) add(p piece) bool {
 	if b.size += int64(len(p.text)); b.size < pieceSize {
 		return true
 	}
-	if bytes := r.hash.Bytes(); bytes-r.marked >= markEvery {
-		r.marked, b.mark = bytes, &position{Documents: r.hash.Documents(), Bytes: bytes, Sum: r.hash.Summary().Fingerprint}
+	bytes := r.hash.Bytes()
+	b.end = &position{Documents: r.hash.Documents(), Bytes: bytes, Sum: r.hash.Summary().Fingerprint}
+	if bytes-r.marked >= markEvery {
+		r.marked, b.marks = bytes, true
 	}
 	r.hand()
 	return true

@@ -83,7 +83,7 @@ func TestGoesOnWhereItWasStopped(t *testing.T) {
 			if first.Load() < 0 { // nothing is encoded yet
 				return nil
 			}
-			if asked++; asked > 300 {
+			if asked++; asked > 12 {
 				return stopped
 			}
 			return nil

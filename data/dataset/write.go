@@ -36,12 +36,7 @@ func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t t
 func (b *builder) fill(w *shard.Writer, note []byte, side corpus.Side, t token.Tokenizer) (proved bool, err error) {
 	defer w.Abort()
 	sum := &b.sums[side]
-	e := encoder{tokenizer: t, want: sum, emit: func(ids []int32) error {
-		if err := b.opt.Stop(); err != nil {
-			return err
-		}
-		return w.Append(ids)
-	}}
+	e := encoder{tokenizer: t, want: sum, emit: w.Append, stop: b.opt.Stop}
 	e.progress = func(done int64) { b.opt.Progress("encoding "+side.String()+" text", done, sum.Bytes) }
 	e.mark = func(p position) error {
 		p.Verified = e.verify

@@ -95,7 +95,7 @@ func (b *bar) erase(columns int) string {
 
 // fit joins fields, leaving out the less important ones until they fit into the room.
 func fit(fields []string, room int) string {
-	for _, drop := range []string{"", "lr ", " tokens/s", " left", " in all", " in this session", "loss "} {
+	for _, drop := range []string{"", "lr ", " tokens/s", "B/s", " left", " in all", " in this session", "loss "} {
 		if drop != "" {
 			var kept []string
 			for _, f := range fields {

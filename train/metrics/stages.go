@@ -85,18 +85,27 @@ func (s *Stages) fields(now time.Time, bytes bool) []string {
 	}
 	far := count(done)
 	if total > 0 {
-		far += " of " + count(total)
+		far = farOf(far, count(total))
 	}
 	fields := []string{s.name, far}
 	seconds := now.Sub(s.started).Seconds()
 	speed := float64(done-s.from) / max(seconds, 1e-9)
 	if bytes {
-		fields = append(fields, fmt.Sprintf("%s MB/s", Count(speed/1e6)))
+		fields = append(fields, Bytes(int64(speed))+"/s")
 	}
 	if total > done && speed > 0 {
 		fields = append(fields, Duration(time.Duration(float64(total-done)/speed*float64(time.Second)))+" left")
 	}
 	return fields
+}
+
+// farOf is how much is done of how much, with the unit once where both have one.
+func farOf(done, total string) string {
+	number, unit, has := strings.Cut(done, " ")
+	if _, of, _ := strings.Cut(total, " "); has && of == unit {
+		done = number
+	}
+	return done + " of " + total
 }
 
 // finish ends the stage: its bar goes, its lines get a last one.

@@ -29,10 +29,10 @@ func TestStagesInLines(t *testing.T) {
 	c := &clock{time.Unix(0, 0)}
 	prepare(newStages(&out, nil, c.now), c, 40)
 	want := `a note
-reading text  477 MiB of 1.86 GiB  50 MB/s  30s left
-reading text  954 MiB of 1.86 GiB  50 MB/s  20s left
-reading text  1.40 GiB of 1.86 GiB  50 MB/s  10s left
-reading text  1.86 GiB of 1.86 GiB  50 MB/s
+reading text  477 MiB of 1.86 GiB  47.7 MiB/s  30s left
+reading text  954 MiB of 1.86 GiB  47.7 MiB/s  20s left
+reading text  1.40 of 1.86 GiB  47.7 MiB/s  10s left
+reading text  1.86 of 1.86 GiB  47.7 MiB/s
 reading text  done in 41s
 training tokenizer  1.00k of 4.00k  30s left
 training tokenizer  2.00k of 4.00k  20s left
@@ -61,7 +61,7 @@ func TestStagesInBar(t *testing.T) {
 	s.mu.Lock()
 	shown := s.out.bar.text
 	s.mu.Unlock()
-	for _, want := range []string{" 30% [", "reading text  143 MiB of 477 MiB  50 MB/s  7.0s left"} {
+	for _, want := range []string{" 30% [", "reading text  143 of 477 MiB  47.7 MiB/s  7.0s left"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the bar is %q, want %q in it", shown, want)
 		}
@@ -70,4 +70,22 @@ func TestStagesInBar(t *testing.T) {
 	if left := strings.Join(screen(out.String()), ""); left != "" {
 		t.Errorf("%q is left on the screen", left)
 	}
+}
+
+// TestStagesTellWhatIsLeft wants the time left on a terminal of 80 columns.
+func TestStagesTellWhatIsLeft(t *testing.T) {
+	var out bytes.Buffer
+	c := &clock{time.Unix(0, 0)}
+	s := newStages(&out, newBar(1, styles()["ASCII"], func() int { return 80 }), c.now)
+	for i := range int64(4) {
+		s.Show("encoding validation text", 1e9+i*10e6, 20e9, true)
+		c.t = c.t.Add(time.Second)
+	}
+	s.mu.Lock()
+	shown := s.out.bar.text
+	s.mu.Unlock()
+	if want := "encoding validation text  982 MiB of 18.6 GiB  31m37s left"; !strings.Contains(shown, want) {
+		t.Errorf("the bar is %q, want %q in it", shown, want)
+	}
+	s.Close()
 }

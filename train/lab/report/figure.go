@@ -85,8 +85,8 @@ func (f Figure) plot() (*plot.Plot, *plot.Legend, error) {
 		}
 		legend.Add(f.Series[i].Name, lines[i]...)
 	}
-	for _, l := range f.Lines {
-		if err := f.across(p, &legend, l); err != nil {
+	for i, l := range f.Lines {
+		if err := f.across(p, &legend, l, acrossDashes[i%len(acrossDashes)]); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -74,8 +74,11 @@ func (f Figure) band(p *plot.Plot, s Series, style stroke) error {
 	return nil
 }
 
-// across draws a line of reference and names it in the legend, where no line can cover the name.
-func (f Figure) across(p *plot.Plot, legend *plot.Legend, l Line) error {
+// acrossDashes tell lines of reference from each other: the first is dotted.
+var acrossDashes = [][]vg.Length{dashes[2], dashes[3], dashes[1]}
+
+// across draws a line of reference with its dashes and names it in the legend, where no line can cover the name.
+func (f Figure) across(p *plot.Plot, legend *plot.Legend, l Line, dash []vg.Length) error {
 	low, high := f.span()
 	if !f.usable(low, l.Y) {
 		return nil
@@ -84,7 +87,7 @@ func (f Figure) across(p *plot.Plot, legend *plot.Legend, l Line) error {
 	if err != nil {
 		return err
 	}
-	line.LineStyle = draw.LineStyle{Color: grey, Width: vg.Points(1), Dashes: dashes[2]}
+	line.LineStyle = draw.LineStyle{Color: grey, Width: vg.Points(1), Dashes: dash}
 	p.Add(line)
 	legend.Add(fmt.Sprintf("%s %s", l.Name, Short(l.Y)), line)
 	return nil

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRunFolderForRunFile gives a run's folder to commands that take a run file.
+func TestRunFolderForRunFile(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--max-step", "4").want(t, exitOK)
+	run := filepath.Join("runs", "tiny")
+	command("data", "export", run, "--out", "tokens").want(t, exitOK, "train.bin")
+	command("plan", run, "--device", "cpu").want(t, exitOK)
+	command("config", run).want(t, exitOK, "name: tiny")
+	command("data", "report", run).want(t, exitOK, "text.txt", "bigram")
+}
+
+// TestReportTellsOnce has notes on the text in the report alone.
+func TestReportTellsOnce(t *testing.T) {
+	inTexts(t)
+	write(t, "b.jsonl", "{\"text\": \"one \\u0000\"}\n{\"text\": \"two\"}\n")
+	r := command("data", "report", "b.jsonl").want(t, exitOK, "1 NUL character (at b.jsonl:1)")
+	if strings.Count(r.out+r.errOut, "1 NUL character") != 1 {
+		t.Errorf("told more than once:\n%s%s", r.out, r.errOut)
+	}
+}
+
+// TestStoppedTellsOfPreparedText stops a start whose text is there from before.
+func TestStoppedTellsOfPreparedText(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--dry-run").want(t, exitOK)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	kept := "the text that was prepared is kept in " + filepath.Join("runs", "tiny", "data") + ": the same command goes on where that was"
+	commandWith(ctx, "", "train", "tiny.yaml").want(t, exitInterrupted, kept, "to start: prenorm train tiny.yaml")
+}

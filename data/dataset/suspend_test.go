@@ -1,0 +1,52 @@
+package dataset
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// TestStopKeepsWhatIsEncoded stops long before the first mark that is due: the next run goes on where this one was.
+func TestStopKeepsWhatIsEncoded(t *testing.T) {
+	r := newRun(t)
+	rows(t, 1500)
+	stopped := errors.New("stopped")
+	var done atomic.Int64
+	opt := r.opt
+	opt.Progress = func(stage string, at, _ int64) {
+		if stage == "encoding training text" {
+			done.Store(at)
+		}
+	}
+	opt.Stop = func() error {
+		if done.Load() > 700_000 {
+			return stopped
+		}
+		return nil
+	}
+	if _, err := Open(r.cfg, opt); !errors.Is(err, stopped) {
+		t.Fatal(err)
+	}
+	r.notes = nil
+	r.open(t)
+	if !slices.ContainsFunc(r.notes, func(note string) bool { return strings.HasPrefix(note, "encoding training text: going on after ") }) {
+		t.Errorf("notes %q", r.notes)
+	}
+}
+
+// TestOddIsRemembered wants later runs, which read no text for it, to tell of what was found.
+func TestOddIsRemembered(t *testing.T) {
+	r := newRun(t)
+	r.cfg.Invalid = "replace"
+	write(t, "text/bad.txt", words(900)+"\x00\xff")
+	for range 2 {
+		r.notes = nil
+		r.open(t)
+		told := strings.Join(r.notes, "\n")
+		if !strings.Contains(told, "1 NUL character (at text/bad.txt:") || !strings.Contains(told, "1 run of bytes that are not UTF-8 (at text/bad.txt:") {
+			t.Errorf("notes %q", r.notes)
+		}
+	}
+}
