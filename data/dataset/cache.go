@@ -47,6 +47,8 @@ type record struct {
 	Val   corpus.Summary
 	Few   int          `json:",omitempty"` // see [corpus.Corpus.Few]
 	Left  *corpus.Left `json:",omitempty"` // nil for none
+
+	Highest int32 `json:",omitempty"` // id of token files; 0 where an earlier program wrote the record
 }
 
 // stamp is what a file system says of a file.
@@ -140,6 +142,9 @@ func (b *builder) recall() bool {
 		}
 	}
 	found := corpus.Found{Train: r.Train, Val: r.Val}
+	if b.imported != nil {
+		b.imported.highest = r.Highest
+	}
 	if r.Left != nil {
 		found.Left = *r.Left
 	}
@@ -155,6 +160,7 @@ func (b *builder) scan() error {
 	var err error
 	if b.imported != nil {
 		r.Train, r.Val, err = b.imported.scan(b)
+		r.Highest = b.imported.highest
 	} else {
 		r.Train, r.Val, err = b.text.Scan(b.progress("reading text"))
 	}
