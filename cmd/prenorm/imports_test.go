@@ -92,7 +92,7 @@ var outside = map[string]string{
 	"gonum.org/v1/plot/...":                         "train/lab/report train/stream",
 	"gorgonia.org/cu/...":                           "kernels/cuda",
 	"go.yaml.in/yaml/v3":                            "configs",
-	"github.com/agnivade/levenshtein":               "configs/problem data/token",
+	"github.com/agnivade/levenshtein":               "configs/problem",
 	"github.com/tiktoken-go/tokenizer/codec":        "data/token",
 	"google.golang.org/protobuf/encoding/protowire": "data/token",
 	"github.com/gofrs/flock":                        "data/shard train/checkpoint",

@@ -6,6 +6,9 @@ import "strings"
 // trained model, which has no run file and whose tokenizer is what it is, and for tokenizers. A test holds the left sides to what the packages say.
 var remedies = strings.NewReplacer(
 	"set data.invalid_utf8 to replace (--set data.invalid_utf8=replace)", "add --invalid-utf8 replace",
+	", or set data.format to txt.gz (--set data.format=txt.gz)", "",
+	", or set data.format to txt.zst (--set data.format=txt.zst)", "",
+	", or set data.format to parquet (--set data.format=parquet)", "",
 	"--set data.field=NAME", "--field NAME",
 	"leave the file out, or set data.nul to keep or drop (--set data.nul=drop)", "leave the file out",
 	"mend the text, set data.invalid_utf8: replace, set data.tokenizer.unknown: unk, or use kind byte or bpe", "mend the text",

@@ -113,9 +113,12 @@ func decodeIDs(t token.Tokenizer, name string, r io.Reader, out *bufio.Writer) e
 		if err != nil {
 			return usageError{fmt.Errorf("%s: number %d: %q is no token id: ids are whole numbers with white space between", name, number, clip(words.Text()))}
 		}
+		if id < 0 || int(id) >= t.Vocab() { // said here, as Decode counts within a call, which is of one id
+			return usageError{fmt.Errorf("%s: number %d: id %d is outside the vocabulary [0, %d) of tokenizer %s: the ids come from another tokenizer", name, number, id, t.Vocab(), t.Kind())}
+		}
 		text, err := t.Decode(out.AvailableBuffer(), int32(id))
 		if err != nil {
-			return usageError{fmt.Errorf("%s: number %d: %w", name, number, err)}
+			return err
 		}
 		if _, err := out.Write(text); err != nil {
 			return err

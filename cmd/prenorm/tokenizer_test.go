@@ -60,6 +60,7 @@ func TestTokenizerMistakes(t *testing.T) {
 	inTiny(t)
 	write(t, "wrong.json", `{"model": {"type": "WordPiece"}}`)
 	write(t, "ids", "1 2 x")
+	write(t, "high", "1 99999")
 	for _, c := range []struct {
 		want string
 		args string
@@ -69,6 +70,8 @@ func TestTokenizerMistakes(t *testing.T) {
 		{"--out is missing", "train text.txt"},
 		{"--out is missing", "export --tokenizer byte"},
 		{"neither a file nor a kind", "encode text.txt --tokenizer none"},
+		{`tokenizer "cl10k" (did you mean cl100k?) is neither a file nor a kind`, "encode text.txt --tokenizer cl10k"},
+		{"high: number 2: id 99999 is outside the vocabulary [0, 256) of tokenizer byte: ", "decode high --tokenizer byte"},
 		{"kind bpe is trained", "encode text.txt --tokenizer bpe"},
 		{"wrong.json: model.type: WordPiece", "inspect --tokenizer wrong.json"},
 		{`number 3: "x" is no token id`, "decode ids --tokenizer byte"},

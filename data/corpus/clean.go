@@ -133,11 +133,32 @@ func (c *cleaner) where(raw []byte, at int) string {
 }
 
 func (c *cleaner) notUTF8(raw []byte, at int) error {
-	return fmt.Errorf("%s: the bytes % x at offset %d are not UTF-8%s: convert the file, or set data.invalid_utf8 to replace (--set data.invalid_utf8=replace) to read such bytes as U+FFFD",
-		c.where(raw, at), raw[at:min(at+4, len(raw))], c.offset+int64(at), c.hint)
+	if err := c.notText(raw); err != nil {
+		return err
+	}
+	encoding := ""
+	if c.hint == "" {
+		encoding = otherEncoding(raw)
+	}
+	return fmt.Errorf("%s: the bytes % x at offset %d are not UTF-8%s: convert the file%s, or set data.invalid_utf8 to replace (--set data.invalid_utf8=replace) to read such bytes as U+FFFD",
+		c.where(raw, at), raw[at:min(at+4, len(raw))], c.offset+int64(at), c.hint, encoding)
+}
+
+// notText is the error of a file that is of another kind by its beginning, nil where raw does not begin one, or one of no known kind.
+func (c *cleaner) notText(raw []byte) error {
+	if !c.lines || c.offset > 0 {
+		return nil
+	}
+	if kind := otherKind(c.name, raw); kind != "" {
+		return fmt.Errorf("%s: %s", c.name, kind)
+	}
+	return nil
 }
 
 func (c *cleaner) nulByte(raw []byte, at int) error {
+	if err := c.notText(raw); err != nil {
+		return err
+	}
 	return fmt.Errorf("%s: there is a NUL byte at offset %d, as in a file that is no text, or one in UTF-16 without a byte order mark: leave the file out, or set data.nul to keep or drop (--set data.nul=drop)",
 		c.where(raw, at), c.offset+int64(at))
 }

@@ -49,6 +49,8 @@ type record struct {
 	Left  *corpus.Left `json:",omitempty"` // nil for none
 	Odd   *corpus.Odd  `json:",omitempty"` // nil for none
 	Same  bool         `json:",omitempty"` // see [corpus.Found]
+
+	Highest int32 `json:",omitempty"` // id of token files; 0 where an earlier program wrote the record
 }
 
 // stamp is what a file system says of a file.
@@ -142,6 +144,9 @@ func (b *builder) recall() bool {
 		}
 	}
 	found := corpus.Found{Train: r.Train, Val: r.Val, Same: r.Same}
+	if b.imported != nil {
+		b.imported.highest = r.Highest
+	}
 	if r.Odd != nil {
 		found.Odd = *r.Odd
 	}
@@ -160,6 +165,7 @@ func (b *builder) scan() error {
 	var err error
 	if b.imported != nil {
 		r.Train, r.Val, err = b.imported.scan(b)
+		r.Highest = b.imported.highest
 	} else {
 		r.Train, r.Val, err = b.text.Scan(b.progress("reading text"))
 	}

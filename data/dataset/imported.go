@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"prenorm/data/corpus"
@@ -19,6 +21,7 @@ type imported struct {
 	files     [2][]corpus.File
 	tokenizer token.Tokenizer // set once it is known
 	print     [32]byte
+	highest   int32 // id that was read
 }
 
 // tokenFiles are the files of the text where they are token files, nil where they are text.
@@ -49,16 +52,40 @@ func (b *builder) tokenFiles() (*imported, error) {
 
 // unnamed is the error of ids whose tokenizer is not named.
 func (im *imported) unnamed(kind string) error {
-	return fmt.Errorf("%s holds token ids and not what they mean, and a tokenizer of kind %s is made from text: name the one that they were made with (data.tokenizer.kind: gpt2, or data.tokenizer.file)", im.name, kind)
+	name := "data.tokenizer.kind: gpt2, or data.tokenizer.file"
+	if kind == "char" {
+		name = "data.tokenizer.file: the tokenizer.json of a run with kind char on the same text has the characters' ids in their order, as nanoGPT has them"
+	}
+	return fmt.Errorf("%s holds token ids and not what they mean, and a tokenizer of kind %s is made from text: name the one that they were made with (%s)", im.name, kind, name)
 }
 
 // measure finds what the ids are, by reading them unless an earlier run has.
 func (b *builder) measure(t token.Tokenizer, print [32]byte) error {
 	b.imported.tokenizer, b.imported.print = t, print
-	if b.recall() {
-		return nil
+	b.noteMeta()
+	if !b.recall() {
+		if err := b.scan(); err != nil {
+			return err
+		}
 	}
-	return b.scan()
+	if highest, vocab := b.imported.highest, t.Vocab(); highest > 0 && vocab > 1024 && int(highest) < vocab/4 {
+		b.log(fmt.Sprintf("%s: the highest token id is %d, far below the %d ids of tokenizer %s: if the ids were made with another, name that (data.tokenizer)", b.imported.name, highest, vocab, t.Kind()))
+	}
+	return nil
+}
+
+// noteMeta tells of nanoGPT's characters beside token files that another tokenizer is named for.
+func (b *builder) noteMeta() {
+	for _, side := range sides {
+		for _, f := range b.imported.files[side] {
+			meta := filepath.Join(filepath.Dir(f.Path), "meta.pkl")
+			if _, err := os.Stat(meta); err == nil && b.imported.tokenizer.Kind() != "char" {
+				b.log(fmt.Sprintf("meta.pkl lies beside %s and is not read: nanoGPT writes it where ids are characters, and the ids are taken for those of tokenizer %s; "+
+					"for characters set data.tokenizer.file to the tokenizer.json of a run with kind char on the same text", f.Name, b.imported.tokenizer.Kind()))
+				return
+			}
+		}
+	}
 }
 
 // scan reads all ids.
@@ -81,6 +108,7 @@ func (im *imported) summary(b *builder, side corpus.Side) (sum corpus.Summary, e
 		raw = raw[:0]
 		for _, id := range ids {
 			raw = binary.LittleEndian.AppendUint32(raw, uint32(id))
+			im.highest = max(im.highest, id)
 		}
 		hash.Write(raw)
 		for start := 0; start < len(ids); {
@@ -121,6 +149,9 @@ func (im *imported) span(b *builder, side corpus.Side) (files []*shard.Foreign, 
 			return files, 0, 0, err
 		}
 		files = append(files, t)
+		if err := t.CheckWidth(im.tokenizer.Vocab()); err != nil {
+			return files, 0, 0, err
+		}
 		to += t.Len()
 	}
 	if shared {

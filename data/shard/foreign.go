@@ -100,6 +100,36 @@ func (t *Foreign) Len() int64 { return t.count }
 // Byte is where id number i stands in the file.
 func (t *Foreign) Byte(i int64) int64 { return t.start + 2*i }
 
+// widthLooked is how many ids at the beginning [Foreign.CheckWidth] looks at, and widthLeast the least that it judges by.
+const (
+	widthLooked = 1 << 14
+	widthLeast  = 32
+)
+
+// CheckWidth refuses a file whose ids have 4 bytes or 8, read as 2: every second id is then the upper half of one, which is 0 in a vocabulary of up
+// to 65536 ids. llm.c's header says how wide ids are.
+func (t *Foreign) CheckWidth(vocab int) error {
+	if t.start > 0 || t.count < widthLeast || t.count%2 != 0 {
+		return nil
+	}
+	ids := make([]int32, min(t.count, widthLooked))
+	if err := t.Read(ids, 0); err != nil {
+		return err
+	}
+	some := false // of the lower halves is not 0
+	for i, id := range ids {
+		if i%2 == 0 {
+			some = some || id != 0
+		} else if int(id) > max(vocab-1, 0)>>16 {
+			return nil
+		}
+	}
+	if !some {
+		return nil
+	}
+	return fmt.Errorf("token file %s: every second id is 0 or nearly so, as where ids have 4 or 8 bytes, and 2 are read: write them with 2 (NumPy: ids.astype('uint16').tofile)", t.Name())
+}
+
 // Read fills dst with the ids from number off on, or returns an error if they are not all there.
 func (t *Foreign) Read(dst []int32, off int64) error {
 	if off < 0 || off > t.count || int64(len(dst)) > t.count-off {

@@ -94,6 +94,9 @@ func highestOf(highest int32, path string, stop func() error) (_ int32, err erro
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := f.CheckWidth(0); err != nil {
+		return 0, err
+	}
 	var text baseline.Tokens = f
 	for at, ids := range blocks(text) {
 		if err := stop(); err != nil {

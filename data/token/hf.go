@@ -3,6 +3,7 @@ package token
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,6 +87,9 @@ func unmarshalHF(file []byte) (Tokenizer, error) {
 	if err := decodeKnown(file, &f, ""); err != nil {
 		return nil, err
 	}
+	if err := onlyBPE(f.Model); err != nil {
+		return nil, err
+	}
 	var m hfModel
 	if err := decodeKnown(f.Model, &m, "model: "); err != nil {
 		return nil, err
@@ -146,7 +150,6 @@ func (f hfFile) check(m hfModel) error {
 		{!null(f.Truncation), "truncation", string(f.Truncation), "null"},
 		{!null(f.Padding), "padding", string(f.Padding), "null"},
 		{!null(f.Normalizer), "normalizer", string(f.Normalizer), "null: a normalizer changes the text, which then does not come back"},
-		{m.Type != "BPE" && (m.Type != "" || m.Merges == nil), "model.type", m.Type, "BPE"},
 		{m.Dropout != nil && *m.Dropout != 0, "model.dropout", "a number", "null"},
 		{!empty(m.Prefix), "model.continuing_subword_prefix", "set", `""`},
 		{!empty(m.Suffix), "model.end_of_word_suffix", "set", `""`},
@@ -160,6 +163,24 @@ func (f hfFile) check(m hfModel) error {
 		return err
 	}
 	return onlyTypes("post_processor", f.PostProcessor, true, "ByteLevel", "TemplateProcessing")
+}
+
+// onlyBPE refuses models of other types, before their keys are looked at, which are others. Old files have no type, but merges.
+func onlyBPE(model json.RawMessage) error {
+	var m struct {
+		Type   string          `json:"type"`
+		Merges json.RawMessage `json:"merges"`
+	}
+	if err := json.Unmarshal(model, &m); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	switch {
+	case m.Type == "BPE" || m.Type == "" && !null(m.Merges):
+		return nil
+	case m.Type == "":
+		return errors.New("model.type is missing, and there are no model.merges: only BPE is supported")
+	}
+	return fmt.Errorf("model.type: %s is not supported (want BPE)", shorten(m.Type))
 }
 
 // addTokens takes over the vocabulary and the added tokens.
@@ -180,11 +201,14 @@ func (out *pairsFile) addTokens(added []hfAdded, vocab map[string]int32) error {
 	out.Tokens, out.Separator = make([][]byte, top+1), -1
 	out.Special, out.Added = []int32{}, []int32{}
 	for _, a := range added {
+		other, listed := vocab[a.Content]
 		switch {
 		case out.Tokens[a.ID] != nil:
 			return fmt.Errorf("added_tokens: id %d is given twice", a.ID)
 		case a.Content == "":
 			return fmt.Errorf("added_tokens: id %d has no content", a.ID)
+		case listed && other != a.ID: // the library goes by the second
+			return fmt.Errorf("added_tokens: %q has id %d, and model.vocab has id %d for it: give both one id", shorten(a.Content), a.ID, other)
 		case !a.Special && (a.SingleWord || a.LStrip || a.RStrip):
 			return fmt.Errorf("added_tokens: %q is single_word, lstrip or rstrip, which is not supported for tokens that are not special", shorten(a.Content))
 		}

@@ -116,5 +116,9 @@ func knownSplit(part json.RawMessage) (string, error) {
 			return p.name, nil
 		}
 	}
-	return "", fmt.Errorf("%s: pattern %q is none of those with a splitter: %s", key, s.Pattern, strings.Join(Patterns(), ", "))
+	form, pattern := "Regex", s.Pattern["Regex"]
+	if len(s.Pattern) != 1 || pattern == "" {
+		form, pattern = "String", s.Pattern["String"]
+	}
+	return "", fmt.Errorf("%s: pattern.%s: %q is not supported (want the regular expression of %s)", key, form, pattern, strings.Join(Patterns(), ", "))
 }

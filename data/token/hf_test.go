@@ -119,6 +119,30 @@ func TestHFRefuses(t *testing.T) {
 	}
 }
 
+// TestHFOtherModels has models of other types as the library writes them: the type is what is refused, not a key that only they have.
+func TestHFOtherModels(t *testing.T) {
+	for _, c := range []struct{ model, want string }{
+		{`{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":{"[UNK]":0}}`, "model.type: WordPiece is not supported (want BPE)"},
+		{`{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0.0]],"byte_fallback":false}`, "model.type: Unigram is not supported (want BPE)"},
+		{`{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}`, "model.type: WordLevel is not supported (want BPE)"},
+		{`{"unk_id":0,"vocab":[["<unk>",0.0]]}`, "model.type is missing, and there are no model.merges: only BPE is supported"},
+	} {
+		_, err := unmarshalHF([]byte(`{"version":"1.0","truncation":null,"added_tokens":[],"normalizer":{"type":"NFC"},"model":` + c.model + `}`))
+		wantError(t, err, c.want)
+	}
+}
+
+// TestHFOtherPatterns has splits by what no pattern is.
+func TestHFOtherPatterns(t *testing.T) {
+	for pattern, want := range map[string]string{
+		`{"Regex":"\\d+"}`: `pre_tokenizer: Split: pattern.Regex: "\\d+" is not supported (want the regular expression of `,
+		`{"String":" "}`:   `pre_tokenizer: Split: pattern.String: " " is not supported (want the regular expression of `,
+	} {
+		_, err := knownSplit([]byte(`{"type":"Split","behavior":"Isolated","invert":false,"pattern":` + pattern + `}`))
+		wantError(t, err, want)
+	}
+}
+
 // TestHFAddedTokens has a token that is found in text, and special ones that are not unless asked for.
 func TestHFAddedTokens(t *testing.T) {
 	whole, err := os.ReadFile(filepath.Join("testdata", "hf-gpt2.json"))

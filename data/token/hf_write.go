@@ -3,34 +3,24 @@ package token
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
 // MarshalHF writes a byte-pair tokenizer as a tokenizer.json for Hugging Face's library tokenizers. Special tokens come with special: true, which
 // that library finds in text unless it is told not to.
+//
+// Special and added tokens stand in model.vocab too. The library does not go by their ids in added_tokens: a token takes the id that model.vocab
+// has for its text, and one that is not there takes the next free id behind the size of model.vocab, which is another where ids have gaps.
 func MarshalHF(t Tokenizer) ([]byte, error) {
 	pairs, ok := t.(interface{ pairs() *bytePairs })
 	if !ok || pairs.pairs().word != nil {
 		return nil, fmt.Errorf("tokenizer %s: only byte-level BPE can be written as a tokenizer.json", t.Kind())
 	}
 	b := pairs.pairs()
-	added := []hfAdded{}
-	ordinary := make([]bool, b.Vocab())
-	for id := range ordinary {
-		ordinary[id] = len(b.token(int32(id))) > 0
-	}
-	for i, s := range append(b.specials[:len(b.specials):len(b.specials)], b.listed...) {
-		if !utf8.ValidString(s.Text) {
-			return nil, fmt.Errorf("tokenizer %s: special token %d, %q, is not UTF-8, so it cannot be written as JSON", b.kind, s.ID, s.Text)
-		}
-		ordinary[s.ID] = false
-		added = append(added, hfAdded{ID: s.ID, Content: s.Text, Special: i < len(b.specials)})
-	}
-	vocab := orderedVocab{}
-	for id, is := range ordinary {
-		if is {
-			vocab = append(vocab, hfToken{levelled(b.token(int32(id))), int32(id)})
-		}
+	added, vocab, err := b.hfTokens()
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %s: %w", b.kind, err)
 	}
 	merges := []string{}
 	for _, p := range b.merges.pairs() {
@@ -44,6 +34,35 @@ func MarshalHF(t Tokenizer) ([]byte, error) {
 		"model": map[string]any{"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
 			"fuse_unk": false, "byte_fallback": false, "ignore_merges": b.whole != nil, "vocab": vocab, "merges": merges},
 	}, "", " ")
+}
+
+// hfTokens lists the special and added tokens, and all tokens by id as they are spelled in model.vocab. One spelling cannot have two ids there.
+func (b *bytePairs) hfTokens() (added []hfAdded, vocab orderedVocab, err error) {
+	added = []hfAdded{}
+	texts := make(map[int32]string) // spelled as they are, not byte by byte
+	for i, s := range slices.Concat(b.specials, b.listed) {
+		if !utf8.ValidString(s.Text) {
+			return nil, nil, fmt.Errorf("special token %d, %q, is not UTF-8, so it cannot be written as JSON", s.ID, s.Text)
+		}
+		texts[s.ID] = s.Text
+		added = append(added, hfAdded{ID: s.ID, Content: s.Text, Special: i < len(b.specials)})
+	}
+	owners := make(map[string]int32, b.Vocab())
+	for id := range int32(b.Vocab()) {
+		text, found := texts[id]
+		if !found {
+			text = levelled(b.token(id))
+		}
+		if text == "" { // an id that nothing has
+			continue
+		}
+		if other, twice := owners[text]; twice {
+			return nil, nil, fmt.Errorf("tokens %d and %d are both spelled %q in a tokenizer.json, where a spelling has one id: give the special token another text", other, id, shorten(text))
+		}
+		owners[text] = id
+		vocab = append(vocab, hfToken{text, id})
+	}
+	return added, vocab, nil
 }
 
 // hfPreTokenizer is the inverse of [hfPattern].

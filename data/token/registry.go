@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"prenorm/configs/problem"
 	"prenorm/data/regular"
 )
@@ -88,7 +86,11 @@ func Open(name string) (Tokenizer, error) {
 	case !known || maker.New == nil:
 		t, err := Load(name)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("tokenizer %q is neither a file nor a kind that needs no training (%s): %w", name, strings.Join(ready(), ", "), err)
+			near := problem.Closest(name, ready())
+			if near != "" {
+				near = fmt.Sprintf(" (did you mean %s?)", near)
+			}
+			return nil, fmt.Errorf("tokenizer %q%s is neither a file nor a kind that needs no training (%s): %w", name, near, strings.Join(ready(), ", "), err)
 		}
 		return t, err
 	case maker.Trained:
@@ -171,14 +173,8 @@ func Fingerprint(t Tokenizer) (string, error) {
 
 func unknownKind(kind string) error {
 	kinds := Kinds()
-	nearest, distance := "", 3
-	for _, k := range kinds {
-		if d := levenshtein.ComputeDistance(strings.ToLower(shorten(kind)), k); d < distance {
-			nearest, distance = k, d
-		}
-	}
 	message := fmt.Sprintf("tokenizer kind %q is not known (allowed: %s)", shorten(kind), strings.Join(kinds, ", "))
-	if nearest != "" {
+	if nearest := problem.Closest(kind, kinds); nearest != "" {
 		message += fmt.Sprintf("; did you mean %q?", nearest)
 	}
 	return errors.New(message)
