@@ -55,6 +55,11 @@ func (r *runFlags) checkDevice(cmd *cobra.Command) error {
 // load reads the run file or preset with the flags applied. A --device that has a default of its own is the command's matter and not the
 // run's. Warnings go to the command's error output.
 func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error) {
+	return r.loadBy(cmd, func(sets []string) (*configs.Loaded, error) { return configs.Load(path, sets) })
+}
+
+// loadBy is load with a way to read the run file.
+func (r *runFlags) loadBy(cmd *cobra.Command, read func(sets []string) (*configs.Loaded, error)) (*configs.Loaded, error) {
 	sets := slices.Clone(r.sets)
 	if flag := cmd.Flags().Lookup("device"); flag != nil && flag.DefValue == "" && flag.Changed {
 		sets = append(sets, "device="+r.device)
@@ -62,7 +67,7 @@ func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error
 	if flag := cmd.Flags().Lookup("workers"); flag != nil && flag.Changed {
 		sets = append(sets, "workers="+strconv.Itoa(r.workers))
 	}
-	l, err := configs.Load(path, sets)
+	l, err := read(sets)
 	if err != nil {
 		var problems *configs.Error
 		if errors.As(err, &problems) {

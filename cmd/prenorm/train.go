@@ -105,7 +105,7 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	if source.own {
 		return f.claimed(ctx, cmd, nil, source)
 	}
-	loaded, err := f.loadRun(cmd, source.file)
+	loaded, err := f.loadRun(cmd, source)
 	if err != nil {
 		return err
 	}
@@ -115,9 +115,14 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	return f.claimed(ctx, cmd, loaded, source)
 }
 
-// loadRun reads a run file that must name text.
-func (f *trainFlags) loadRun(cmd *cobra.Command, file string) (*configs.Loaded, error) {
-	loaded, err := f.load(cmd, file)
+// loadRun reads a run file that must name text. That of a checkpoint is not to be changed: messages name the run's folder, and none of its lines.
+func (f *trainFlags) loadRun(cmd *cobra.Command, source runSource) (*configs.Loaded, error) {
+	loaded, err := f.loadBy(cmd, func(sets []string) (*configs.Loaded, error) {
+		if source.own && source.file != filepath.Join(source.dir, train.ConfigFile) {
+			return configs.LoadKept(source.file, source.dir, sets)
+		}
+		return configs.Load(source.file, sets)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +141,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 		if source.file, err = f.ownFile(cmd, source.dir); err != nil {
 			return err
 		}
-		if loaded, err = f.loadRun(cmd, source.file); err != nil {
+		if loaded, err = f.loadRun(cmd, source); err != nil {
 			return err
 		}
 	}

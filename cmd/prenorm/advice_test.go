@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestKeepFewer wants a full disk to be met by what does have the run keep fewer checkpoints, and by nothing that does not.
+func TestKeepFewer(t *testing.T) {
+	inTiny(t)
+	withMachine(t, 1<<33, 1000)
+	const none, one, fewer, best, every = "", "set checkpoint.keep to 1 or more (0 keeps all)", "lower checkpoint.keep", "lower checkpoint.keep_best", "raise checkpoint.keep_every"
+	for policy, want := range map[string]string{
+		"{every: 4, keep: 0, keep_best: 0}":                one,
+		"{every: 4, keep: 3, keep_best: 0}":                fewer,
+		"{every: 4, keep: 2, keep_best: 1}":                fewer + ", " + best,
+		"{every: 4, keep: 1, keep_best: 0}":                none,
+		"{every: 4, keep: 1, keep_best: 1}":                best,
+		"{every: 4, keep: 1, keep_best: 0, keep_every: 8}": every,
+		"{every: 0, minutes: 0, keep: 3, keep_best: 0}":    none, // there is but the last
+	} {
+		if want != none {
+			want += ", "
+		}
+		command("train", "tiny.yaml", "--dry-run", "--set", "train.eval.every=0", "--set", "checkpoint="+policy).want(t, exitFailure, "1000 B are free at "+filepath.Join("runs", "tiny")+": free some, "+want+"or choose another folder with --out")
+	}
+}
+
+// TestKeptSettingsAreNotPointedAt wants what is wrong with a run that goes on by its own settings never to point into a file of a checkpoint,
+// whose change would break it, and what is advised to work.
+func TestKeptSettingsAreNotPointedAt(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--max-step", "4").want(t, exitOK, "stopped: step limit")
+	run := filepath.Join("runs", "tiny")
+	if err := os.Rename("text.txt", "moved.txt"); err != nil {
+		t.Fatal(err)
+	}
+	withMachine(t, 1000, 1<<40)
+	for _, more := range [][]string{nil, {"--set", "train.batch=0"}, {"--dry-run"}, {"--set", "data.val.files=gone.txt"}} {
+		r := command(append([]string{"train", run}, more...)...)
+		if r.code == exitOK || strings.Contains(r.errOut, "config.yaml") || strings.Contains(r.errOut, "checkpoints") {
+			t.Errorf("%v: %+v", more, r)
+		}
+	}
+	command("train", run).want(t, exitFailure, "\n"+run+": data.train: text.txt", "--set data.train=PATH", "\n"+run+": train.batch: ")
+	withMachine(t, 1<<33, 1<<40)
+	command("train", run, "--set", "data.train=moved.txt").want(t, exitOK, "resumed from step 4 of 20", "done: step 20")
+}
