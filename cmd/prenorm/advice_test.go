@@ -48,3 +48,27 @@ func TestKeptSettingsAreNotPointedAt(t *testing.T) {
 	withMachine(t, 1<<33, 1<<40)
 	command("train", run, "--set", "data.train=moved.txt").want(t, exitOK, "resumed from step 4 of 20", "done: step 20")
 }
+
+// TestSpikeAdvice wants every command that a run names which a spike has stopped to go past that step.
+func TestSpikeAdvice(t *testing.T) {
+	inTiny(t)
+	spiky := []string{"train", "tiny.yaml", "--set", "train.guard={policy: stop, sigma: 0.01, window: 4}"}
+	r := command(spiky...).want(t, exitFailure, "is a spike: ", "is saved, as step ")
+	ways := 0
+	for line := range strings.Lines(r.errOut) {
+		_, args, found := strings.Cut(strings.TrimSpace(line), ": prenorm train tiny.yaml --set 'train.guard={policy: stop, sigma: 0.01, window: 4}' ")
+		if !found {
+			continue
+		}
+		ways++
+		command(append(spiky, "--fresh")...).want(t, exitFailure, "is saved, as step ")
+		again := command(append(spiky, strings.Fields(args)...)...)
+		if strings.Contains(args, "sigma") == strings.Contains(again.out, "held back: ") && !strings.Contains(args, "sigma") || again.code == exitUsage ||
+			strings.Contains(again.errOut, strings.SplitN(r.errOut, "is a spike", 2)[0]) {
+			t.Errorf("%s: %+v", args, again)
+		}
+	}
+	if ways != 3 || strings.Contains(r.errOut, "optimizer.lr") {
+		t.Errorf("%d ways:\n%s", ways, r.errOut)
+	}
+}

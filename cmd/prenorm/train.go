@@ -217,6 +217,13 @@ func (f *trainFlags) job(ctx context.Context, cmd *cobra.Command, loaded *config
 
 // failed gives an error of training the places of the keys at fault, and what the run file says of the text that it needs.
 func (f *trainFlags) failed(cmd *cobra.Command, be kernels.Backend, loaded *configs.Loaded, source runSource, err error) error {
+	var held *train.HeldBack
+	if errors.As(err, &held) {
+		held.Program = programName()
+		held.Command = func(arguments []string) string {
+			return strings.Join(append([]string{commandLine(cmd, source.path, "max-step", "resume", "dry-run")}, arguments...), " ")
+		}
+	}
 	noText := errors.Is(err, corpus.ErrNoText)
 	if err = located(loaded, err); noText && loaded.Header != "" {
 		return fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))
