@@ -118,12 +118,15 @@ const inARow = 4
 
 // stuck says that the weights are spoiled themselves: skipped steps all began from them, and rewinds went back to them.
 func (g *GuardState) stuck(step int64, c Guard) string {
+	if c.Policy == GuardStop {
+		return ""
+	}
 	n := int64(0)
 	for i := len(g.Held) - 1; i >= 0 && g.Held[i] == step-1-n; i-- {
 		n++
 	}
 	switch {
-	case c.Policy == GuardStop || n < inARow:
+	case n < inARow:
 		return ""
 	case c.Policy == GuardRewind:
 		return fmt.Sprintf("the weights of step %d, which the run went back to, are spoiled themselves: every step from them fails", g.Good.Step)
