@@ -3,8 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"prenorm/train/metrics"
 )
 
 // TestKeepFewer wants a full disk to be met by what does have the run keep fewer checkpoints, and by nothing that does not.
@@ -71,4 +74,18 @@ func TestSpikeAdvice(t *testing.T) {
 	if ways != 3 || strings.Contains(r.errOut, "optimizer.lr") {
 		t.Errorf("%d ways:\n%s", ways, r.errOut)
 	}
+}
+
+// TestReadmeFigures holds the first lines that the README shows of the quickstart against what is planned for it.
+func TestReadmeFigures(t *testing.T) {
+	readme := read(t, filepath.Join("..", "..", "README.md"))
+	line := regexp.MustCompile(`(?m)^    model   (\S+) parameters, pre rmsnorm, (\S+ MiB) activations$`).FindStringSubmatch(readme)
+	if line == nil {
+		t.Fatal("the README shows no line of the model")
+	}
+	p := planJSON(t, "quickstart", "--device", "cpu")
+	if got := metrics.Count(float64(p.Parameters.Total)); got != line[1] {
+		t.Errorf("%s parameters, the README says %s", got, line[1])
+	}
+	command("plan", "quickstart", "--device", "cpu").want(t, exitOK, line[2]+"  activations and their gradients")
 }
