@@ -22,6 +22,7 @@ type place struct {
 type decoder struct {
 	file     string
 	set      string // the argument of --set that is being read, "" for the file
+	lineless bool   // problems name no line of the file
 	problems []Problem
 	places   map[string]place
 	broken   map[string]bool // keys with a problem already, which no rule needs to look at
@@ -29,7 +30,7 @@ type decoder struct {
 
 // report adds a problem with the key at a line of what is being read.
 func (d *decoder) report(line int, key, format string, args ...any) {
-	if d.set != "" {
+	if d.set != "" || d.lineless {
 		line = 0
 	}
 	d.broken[key] = true
@@ -39,6 +40,9 @@ func (d *decoder) report(line int, key, format string, args ...any) {
 // value decodes a node onto the value of a key. line is where the key stands.
 func (d *decoder) value(n *yaml.Node, into reflect.Value, key string, line int) {
 	d.places[key] = place{line, d.set}
+	if d.lineless {
+		d.places[key] = place{0, d.set}
+	}
 	delete(d.broken, key)
 	n, ok := d.plainNode(n, key, line)
 	if !ok {

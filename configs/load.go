@@ -62,10 +62,23 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, largest+1))
 }
 
+// LoadKept is [Load] for the settings in a checkpoint of a run, whose files nobody may change: problems name the run in place of file and line.
+func LoadKept(path, run string, sets []string) (*Loaded, error) {
+	src, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(run, src, sets, true)
+}
+
 // Parse is [Load] for a text in memory; name stands for the file in messages.
 func Parse(name string, src []byte, sets []string) (*Loaded, error) {
+	return parse(name, src, sets, false)
+}
+
+func parse(name string, src []byte, sets []string, lineless bool) (*Loaded, error) {
 	run := Default()
-	d := &decoder{file: name, places: map[string]place{}, broken: map[string]bool{}}
+	d := &decoder{file: name, lineless: lineless, places: map[string]place{}, broken: map[string]bool{}}
 	root, bad := parseYAML(src)
 	if bad != nil {
 		d.report(bad.line, "", "%s", bad.what)

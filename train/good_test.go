@@ -87,3 +87,34 @@ func TestGoodIsSavedAsItWas(t *testing.T) {
 		}
 	}
 }
+
+// TestWildStateIsNotGood wants no state to be taken for a good one whose loss is far above that of guessing, with a window and without.
+func TestWildStateIsNotGood(t *testing.T) {
+	w, s, step := heldRun(t)
+	defer s.Free()
+	step()
+	for _, sigma := range []float64{0, 6} {
+		c := Guard{Policy: GuardRewind, Sigma: sigma, Window: 4, Every: 3}
+		l := &loop{weights: w, stepper: s, saver: checkpoint.NewSaver(checkpoint.OS, t.TempDir())}
+		l.Train.Guard, l.Model.Vocab = c, 256 // of which guessing has a loss of 5.545
+		l.state.Guard = feed(c, 1e14, 1e14, 1e14, 1e14)
+		var err error
+		if l.good, err = newHeld(w, s); err != nil {
+			t.Fatal(err)
+		}
+		defer l.good.Free()
+		if err := l.keepGood(); err != nil {
+			t.Fatal(err)
+		}
+		for i, loss := range []float64{1e14, 11.1, 11} {
+			l.state.Step = int64(9 + i)
+			l.limit()
+			if err := s.between(Result{loss, 1, 1}); err != nil {
+				t.Fatal(err)
+			}
+			if good := l.state.Guard.Good.Step; (good > 0) != (loss == 11) {
+				t.Errorf("sigma %g, a loss of %g: the good state is of step %d", sigma, loss, good)
+			}
+		}
+	}
+}

@@ -152,7 +152,7 @@ func recent(held []int64, step int64, window int) []int64 {
 
 // hold counts a step that is held back.
 func (g *GuardState) hold(step int64, c Guard) {
-	g.Held = append(recent(g.Held, step, c.Window), step)
+	g.Held = append(recent(g.Held, step, max(c.Window, inARow+1)), step)
 	g.Total++
 }
 

@@ -51,12 +51,12 @@ func (l *loop) limit() Limits {
 }
 
 // keepIfGood copies the state before a step whose gradient is known, and shows that state to be a good one: the step is applied, and its loss
-// lies no more than a little above the window's mean. Otherwise the copy waits for the next step. A save at work, which reads the copy that
+// lies no more than a little above the window's mean and is a sane one. Otherwise the copy waits for the next step. A save at work, which reads the copy that
 // there is, is waited for: the next step will not do, as the time that a save takes must not decide what a rewind goes back to.
 func (l *loop) keepIfGood(r Result) error {
 	c := l.Train.Guard
 	c.Sigma = min(c.Sigma, calm)
-	if !r.Applied() || float32(r.Loss) > l.state.Guard.limits(c).Loss {
+	if !r.Applied() || !sane(r.Loss, l.Model.Vocab) || float32(r.Loss) > l.state.Guard.limits(c).Loss {
 		return nil
 	}
 	if err := l.settle(); err != nil {
@@ -95,8 +95,11 @@ type attempted struct {
 func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	c, g := l.Train.Guard, l.state.Guard
 	cause := g.cause(a.Result, a.limits)
-	action, stopped := c.Policy, g.exhausted(a.step, c)
-	if stopped != "" {
+	action, stopped, spoilt := c.Policy, g.exhausted(a.step, c), ""
+	if !a.Finite() {
+		spoilt = g.stuck(a.step, c)
+	}
+	if stopped != "" || spoilt != "" {
 		action = GuardStop
 	}
 	var saved error
@@ -115,7 +118,7 @@ func (l *loop) heldBack(ctx context.Context, a attempted) error {
 	}
 	record.Bundle = l.writeBundle(report)
 	if action == GuardStop {
-		return errors.Join(l.stoppedBy(report, record, stopped, saved == nil), l.metrics.Write(record), saved)
+		return errors.Join(l.stoppedBy(a, report, record, stopped, spoilt, saved == nil), l.metrics.Write(record), saved)
 	}
 	if err := l.goPast(a, &record); err != nil {
 		return err
@@ -211,18 +214,25 @@ func (l *loop) goPast(a attempted, record *metrics.Guard) error {
 	return nil
 }
 
-// stoppedBy explains a step that ends the run.
-func (l *loop) stoppedBy(r Report, record metrics.Guard, why string, saved bool) error {
-	state, bundle := "is saved", ""
+// stoppedBy explains a step that ends the run: why says what of the policy was exhausted, spoilt that the weights are.
+func (l *loop) stoppedBy(a attempted, r Report, record metrics.Guard, why, spoilt string, saved bool) error {
+	h := &HeldBack{What: fmt.Sprintf("step %d: %s at learning rate %.3g%s%s", r.Step, r.Cause, r.LR, why, firstWords(r)), State: fmt.Sprintf("is saved, as step %d", l.state.Step), Spoilt: spoilt}
 	if !saved {
-		state = "could not be saved (see below; it is tried once more)"
+		h.State = "could not be saved (see below; it is tried once more)"
 	}
 	if record.Bundle != "" {
-		bundle = fmt.Sprintf(" The step is in %s, for prenorm replay.", filepath.Join(l.Dir, filepath.FromSlash(record.Bundle)))
+		h.Bundle = filepath.Join(l.Dir, filepath.FromSlash(record.Bundle))
 	}
-	return fmt.Errorf("step %d: %s at learning rate %.3g%s%s: the update was not applied and the state before it %s.%s "+
-		"%s. Where that fails at once again, the weights are spoiled already: go on from an older checkpoint with --from-step, or start anew with --fresh", r.Step, r.Cause, r.LR, why, firstWords(r), state, bundle,
-		l.Train.advice(Result{Loss: float64(r.Loss), GradNorm: float64(r.GradNorm)}.Finite(), why != ""))
+	e := ending{limited: why != "", older: -1}
+	if e.sigma = l.state.Guard.sigmaFor(a.Result, a.limits); e.sigma == 0 {
+		losses := l.losses()
+		if h.Spoilt == "" {
+			h.Spoilt = l.spoiltBy(r, losses)
+		}
+		e.spoilt, e.older = h.Spoilt != "", l.olderThan(l.state.Step, losses)
+	}
+	h.Ways = l.Train.ways(e)
+	return h
 }
 
 // firstWords name what is not finite.

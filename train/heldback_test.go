@@ -248,7 +248,7 @@ func TestProven(t *testing.T) {
 	step()
 	c := Guard{Policy: GuardRewind, Sigma: 6, Window: 4, Every: 3}
 	l := &loop{weights: w, stepper: s, saver: checkpoint.NewSaver(checkpoint.OS, t.TempDir())}
-	l.Train.Guard = c
+	l.Train.Guard, l.Model.Vocab = c, 256
 	l.state.Guard = feed(c, 1, 3, 1, 3)
 	var err error
 	if l.good, err = newHeld(w, s); err != nil {
@@ -268,6 +268,7 @@ func TestProven(t *testing.T) {
 		{5, Result{3.5, 1, 1}, 5},
 		{7, Result{}, 5}, // none is due
 		{8, Result{1, 1, 1}, 8},
+		{11, Result{math.Inf(1), 1, math.NaN()}, 8},
 	} {
 		l.state.Step = test.step
 		l.limit()

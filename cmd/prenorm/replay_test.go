@@ -21,7 +21,8 @@ func TestReplay(t *testing.T) {
 	if len(bundles) != 1 {
 		t.Fatalf("%d bundles after\n%s%s", len(bundles), failed.out, failed.errOut)
 	}
-	failed.want(t, exitFailure, "the update was not applied and the state before it is saved", bundles[0])
+	failed.want(t, exitFailure, "the update was not applied and the state before it is saved", "\nto see the step again: prenorm replay "+bundles[0]+"\n",
+		"the weights are spoiled already: at step ", "\nto start anew at a lower rate (the old run is kept): prenorm train tiny.yaml --out wild ", "--fresh --set train.optimizer.lr=1\n")
 	replayed := command("replay", bundles[0], "--workers", "2").want(t, exitOK, "same, bit for bit", "recorded on cpu in fp32")
 	lines := strings.Split(replayed.out, "\n")
 	var first []string

@@ -26,6 +26,7 @@ type room struct {
 	anyway bool   // do not refuse what is estimated
 
 	// What was found last.
+	step        int64 // updates done
 	plan        *plan // nil while the vocabulary is not known
 	host        int64 // bytes of the host's memory that the run takes, with a copy of its state while it is saved
 	hostFree    int64 // 0 = not known
@@ -137,8 +138,33 @@ func (r *room) refuseDisk(l *problem.List, free int64) {
 			r.run.Train.Guard.Bundles, metrics.Bytes(bundles), counted(int(r.bundles), "bundle"), metrics.Bytes(checkpoints), counted(int(r.checkpoints), "checkpoint"), metrics.Bytes(free), r.dir)
 		return
 	}
-	l.Addf("checkpoint.keep", "%d: the run writes %s in %s, and %s are free at %s: free some, lower checkpoint.keep, or choose another folder with --out",
-		r.run.Checkpoint.Keep, metrics.Bytes(checkpoints), counted(int(r.checkpoints), "checkpoint"), metrics.Bytes(free), r.dir)
+	l.Addf("checkpoint.keep", "%d: the run writes %s in %s, and %s are free at %s: free some, %sor choose another folder with --out",
+		r.run.Checkpoint.Keep, metrics.Bytes(checkpoints), counted(int(r.checkpoints), "checkpoint"), metrics.Bytes(free), r.dir, r.keepFewer())
+}
+
+// keepFewer says what has the run keep fewer checkpoints at one time, "" where nothing does.
+func (r *room) keepFewer() (ways string) {
+	for _, way := range []struct {
+		text string
+		try  func(c *train.Checkpoint)
+	}{
+		{"lower checkpoint.keep", func(c *train.Checkpoint) { c.Keep = min(c.Keep, 1) }},
+		{"set checkpoint.keep to 1 or more (0 keeps all)", func(c *train.Checkpoint) { c.Keep = max(c.Keep, 1) }},
+		{"lower checkpoint.keep_best", func(c *train.Checkpoint) { c.KeepBest = 0 }},
+		{"raise checkpoint.keep_every", func(c *train.Checkpoint) { c.KeepEvery = 0 }},
+	} {
+		c := r.run.Checkpoint
+		if way.try(&c); r.moreCheckpoints(c) < r.checkpoints {
+			ways += way.text + ", "
+		}
+	}
+	return ways
+}
+
+// moreCheckpoints is how many checkpoints there will be at most at one time, by a policy, beyond those there are.
+func (r *room) moreCheckpoints(c train.Checkpoint) int64 {
+	there, _ := checkpoint.List(checkpoint.OS, filepath.Join(r.dir, train.CheckpointFolder))
+	return c.More(r.step, int64(r.run.Train.Steps), int64(len(there)), r.run.Train.Eval.Every)
 }
 
 // measureDisk holds files to be written against what is free.
@@ -153,8 +179,8 @@ func (r *room) measureDisk(needs train.Room, l *problem.List) {
 		r.tokens = needs.Text / bytesPerToken(r.run.Data.Tokenizer.Kind) * width
 	}
 	if r.plan != nil {
-		there, _ := checkpoint.List(checkpoint.OS, filepath.Join(r.dir, train.CheckpointFolder))
-		r.checkpoints = r.run.Checkpoint.More(needs.Step, int64(r.run.Train.Steps), int64(len(there)), r.run.Train.Eval.Every)
+		r.step = needs.Step
+		r.checkpoints = r.moreCheckpoints(r.run.Checkpoint)
 		r.bundles = r.moreBundles(needs.Step)
 		r.disk = r.checkpoints*r.plan.Memory.checkpoint() + r.bundles*r.plan.Memory.bundle()
 	}

@@ -55,9 +55,21 @@ func (r *runFlags) checkDevice(cmd *cobra.Command) error {
 	return wrongUsage(cmd, "--device %q is not known (allowed: %s)", r.device, strings.Join(deviceWords, ", "))
 }
 
-// load reads the run file or preset, or the settings of the run in a folder, with the flags applied. A --device that has a default of its own is the command's matter and not the
-// run's. Warnings go to the command's error output.
+// load reads the run file or preset, or the settings of the run in a folder, with the flags applied. A --device that has a default of its own is
+// the command's matter and not the run's. Warnings go to the command's error output.
 func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error) {
+	if isRunFolder(path) {
+		file, err := (&trainFlags{fromStep: -1}).ownFile(cmd, path)
+		if err != nil {
+			return nil, err
+		}
+		return r.loadBy(cmd, func(sets []string) (*configs.Loaded, error) { return configs.LoadKept(file, path, sets) })
+	}
+	return r.loadBy(cmd, func(sets []string) (*configs.Loaded, error) { return configs.Load(path, sets) })
+}
+
+// loadBy is load with a way to read the run file.
+func (r *runFlags) loadBy(cmd *cobra.Command, read func(sets []string) (*configs.Loaded, error)) (*configs.Loaded, error) {
 	sets := slices.Clone(r.sets)
 	if flag := cmd.Flags().Lookup("device"); flag != nil && flag.DefValue == "" && flag.Changed {
 		sets = append(sets, "device="+r.device)
@@ -65,13 +77,7 @@ func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error
 	if flag := cmd.Flags().Lookup("workers"); flag != nil && flag.Changed {
 		sets = append(sets, "workers="+strconv.Itoa(r.workers))
 	}
-	if isRunFolder(path) {
-		var err error
-		if path, err = (&trainFlags{fromStep: -1}).ownFile(cmd, path); err != nil {
-			return nil, err
-		}
-	}
-	l, err := configs.Load(path, sets)
+	l, err := read(sets)
 	if err != nil {
 		var problems *configs.Error
 		if errors.As(err, &problems) {

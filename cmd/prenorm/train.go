@@ -106,7 +106,7 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	if source.own {
 		return f.claimed(ctx, cmd, nil, source)
 	}
-	loaded, err := f.loadRun(cmd, source.file)
+	loaded, err := f.loadRun(cmd, source)
 	if err != nil {
 		return err
 	}
@@ -116,9 +116,14 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	return f.claimed(ctx, cmd, loaded, source)
 }
 
-// loadRun reads a run file that must name text.
-func (f *trainFlags) loadRun(cmd *cobra.Command, file string) (*configs.Loaded, error) {
-	loaded, err := f.load(cmd, file)
+// loadRun reads a run file that must name text. That of a checkpoint is not to be changed: messages name the run's folder, and none of its lines.
+func (f *trainFlags) loadRun(cmd *cobra.Command, source runSource) (*configs.Loaded, error) {
+	loaded, err := f.loadBy(cmd, func(sets []string) (*configs.Loaded, error) {
+		if source.own && source.file != filepath.Join(source.dir, train.ConfigFile) {
+			return configs.LoadKept(source.file, source.dir, sets)
+		}
+		return configs.Load(source.file, sets)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +143,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 		if source.file, err = f.ownFile(cmd, source.dir); err != nil {
 			return err
 		}
-		if loaded, err = f.loadRun(cmd, source.file); err != nil {
+		if loaded, err = f.loadRun(cmd, source); err != nil {
 			return err
 		}
 	}
@@ -219,6 +224,13 @@ func (f *trainFlags) job(ctx context.Context, cmd *cobra.Command, loaded *config
 
 // failed gives an error of training the places of the keys at fault, and what the run file says of the text that it needs.
 func (f *trainFlags) failed(cmd *cobra.Command, be kernels.Backend, loaded *configs.Loaded, source runSource, err error) error {
+	var held *train.HeldBack
+	if errors.As(err, &held) {
+		held.Program = programName()
+		held.Command = func(arguments []string) string {
+			return strings.Join(append([]string{commandLine(cmd, source.path, "max-step", "resume", "dry-run")}, arguments...), " ")
+		}
+	}
 	noText := errors.Is(err, corpus.ErrNoText)
 	if err = located(loaded, err); noText && loaded.Header != "" {
 		return fmt.Errorf("%w\n%s says of itself:\n  %s", err, source.path, strings.ReplaceAll(loaded.Header, "\n", "\n  "))

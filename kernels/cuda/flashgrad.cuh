@@ -28,9 +28,10 @@ struct Gradient {
 	}
 };
 
-// differ turns a score to the weight p and dp to ds, without the scale.
+// differ turns a score to the weight p and dp to ds, without the scale. A score is never above the log-sum-exp of its row, so that what is has
+// been rounded, by more than an exponential can bear where scores are huge: it counts as 0. The comparison lets a NaN pass.
 __device__ __forceinline__ void differ(float &z, float &dp, float lse2, float dot, bool capped, const Scores &scores) {
-	const float w = exp2_fast(z - lse2);
+	const float below = z - lse2, w = exp2_fast(below > 0.f ? 0.f : below);
 	dp = w * (dp - dot);
 	if (capped) dp *= scores.slope(z);
 	z = w;

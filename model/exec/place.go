@@ -40,7 +40,8 @@ func (p *Plan) lifetimes() {
 // place gives every buffer of the arena an offset, so that buffers which live at the same time do not overlap, and returns the arena's
 // size. Buffers choose one after the other, each the lowest gap that fits; which order wastes least depends on the program, so several are
 // tried: largest first (greedy by size: Pisarchyk & Lee, arXiv 2001.03288), most bytes times steps first, and in the order of the program,
-// each then mended by letting the buffer that reaches highest choose first.
+// each then mended by letting the buffer that reaches highest choose first. An arena of no more than lives at one time cannot be bettered, and
+// most programs come to one at the first or second try: then no other is made, which would not be taken.
 func place(buffers []*buffer) int {
 	var todo []*buffer
 	for _, b := range buffers {
@@ -49,7 +50,7 @@ func place(buffers []*buffer) int {
 		}
 	}
 	steps := func(b *buffer) int { return b.bytes * (b.end - b.start + 1) }
-	best := placement{top: -1}
+	best, least := placement{top: -1}, mostAlive(todo)
 	for _, before := range []func(a, b *buffer) bool{
 		func(a, b *buffer) bool { return a.bytes > b.bytes },
 		func(a, b *buffer) bool { return steps(a) > steps(b) },
@@ -59,7 +60,9 @@ func place(buffers []*buffer) int {
 		sort.SliceStable(order, func(i, j int) bool { return before(order[i], order[j]) })
 		for range mendings {
 			top := placeInOrder(order)
-			best.keep(top, todo)
+			if best.keep(top, todo); top == least {
+				return best.take(todo)
+			}
 			highest := slices.IndexFunc(order, func(b *buffer) bool { return align(b.offset+b.bytes) == top })
 			if highest <= 0 {
 				break
@@ -69,10 +72,26 @@ func place(buffers []*buffer) int {
 			order[0] = first
 		}
 	}
-	for i, b := range todo {
-		b.offset = best.offsets[i]
+	return best.take(todo)
+}
+
+// mostAlive is the most bytes of buffers that live at one step: no arena of theirs is smaller.
+func mostAlive(buffers []*buffer) int {
+	last := -1
+	for _, b := range buffers {
+		last = max(last, b.end)
 	}
-	return max(best.top, 0)
+	change := make([]int, last+2) // from the step before
+	for _, b := range buffers {
+		change[b.start] += align(b.bytes)
+		change[b.end+1] -= align(b.bytes)
+	}
+	most, alive := 0, 0
+	for _, bytes := range change {
+		alive += bytes
+		most = max(most, alive)
+	}
+	return most
 }
 
 // mendings is how often an order is mended. Few do: what is left over after them is little.
@@ -92,6 +111,14 @@ func (p *placement) keep(top int, buffers []*buffer) {
 	for i, b := range buffers {
 		p.offsets[i] = b.offset
 	}
+}
+
+// take gives the buffers their offsets, and returns the arena's size.
+func (p *placement) take(buffers []*buffer) int {
+	for i, b := range buffers {
+		b.offset = p.offsets[i]
+	}
+	return max(p.top, 0)
 }
 
 // placeInOrder gives each buffer in turn the lowest gap among those before it, and returns the arena's size.
