@@ -63,9 +63,18 @@ func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error
 		if err != nil {
 			return nil, err
 		}
-		return r.loadBy(cmd, func(sets []string) (*configs.Loaded, error) { return configs.LoadKept(file, path, sets) })
+		return r.loadBy(cmd, func(sets []string) (*configs.Loaded, error) { return loadOwn(file, path, sets) })
 	}
 	return r.loadBy(cmd, func(sets []string) (*configs.Loaded, error) { return configs.Load(path, sets) })
+}
+
+// loadOwn reads the settings of the run in a folder. Those of a checkpoint are not to be changed: messages name the run's folder, and none of
+// their lines.
+func loadOwn(file, dir string, sets []string) (*configs.Loaded, error) {
+	if file != filepath.Join(dir, train.ConfigFile) {
+		return configs.LoadKept(file, dir, sets)
+	}
+	return configs.Load(file, sets)
 }
 
 // loadBy is load with a way to read the run file.

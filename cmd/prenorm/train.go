@@ -116,11 +116,11 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	return f.claimed(ctx, cmd, loaded, source)
 }
 
-// loadRun reads a run file that must name text. That of a checkpoint is not to be changed: messages name the run's folder, and none of its lines.
+// loadRun reads a run file that must name text.
 func (f *trainFlags) loadRun(cmd *cobra.Command, source runSource) (*configs.Loaded, error) {
 	loaded, err := f.loadBy(cmd, func(sets []string) (*configs.Loaded, error) {
-		if source.own && source.file != filepath.Join(source.dir, train.ConfigFile) {
-			return configs.LoadKept(source.file, source.dir, sets)
+		if source.own {
+			return loadOwn(source.file, source.dir, sets)
 		}
 		return configs.Load(source.file, sets)
 	})
