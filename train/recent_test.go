@@ -67,7 +67,7 @@ func spoiledJobs(t *testing.T, policy string) map[string]Job {
 }
 
 // spoils is the backend for them.
-var spoils = map[string]int{"one text": 13, "sources": 5}
+var spoils = map[string]int{"one text": 13, "sources": 7}
 
 // TestBundleHasStepsBefore wants a bundle to have the batches of the steps before the one that failed as they were trained on, with their losses
 // and gradient norms as they were measured, and to say which of them were held back too.

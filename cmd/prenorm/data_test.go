@@ -85,7 +85,7 @@ func TestSourcesInWords(t *testing.T) {
 	run := filepath.Join("runs", "tiny")
 	command("train", run).want(t, exitOK, "resumed from step 20 of 20")
 	command("eval", run).want(t, exitOK, "source a", "bits a byte, weight 2", "ln V 5.545, unigram")
-	command(append([]string{"data", "report", "tiny.yaml"}, sets...)...).want(t, exitOK, "source a", "source b")
+	command(append([]string{"data", "report", "tiny.yaml"}, sets...)...).want(t, exitOK, "of 2 sources", "weights by data.stages")
 	command("eval", run, "text.txt").want(t, exitOK, "nats a token")
 	command(append([]string{"plan", "tiny.yaml"}, sets...)...).want(t, exitOK, "weights")
 	command("lab", "drop", run).want(t, exitFailure, "windows over one text only")

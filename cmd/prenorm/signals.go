@@ -12,7 +12,7 @@ import (
 
 // What commands say that they do at the first Ctrl-C.
 const (
-	savesFirst  = "stopping: text that is being prepared is given up, training ends after this micro-batch and is saved"
+	savesFirst  = "stopping: preparing text ends at once, training after this micro-batch and a save"
 	keepsRuns   = "stopping; finished runs are kept"
 	keepsTokens = "stopping; nothing is kept but text that was prepared"
 	keepsNone   = "stopping; nothing unfinished is kept"

@@ -72,7 +72,7 @@ func TestHangingInputStops(t *testing.T) {
 		{"data", "export", "tiny.yaml", "--set", "data.train=-", "--out", "tokens"},
 		{"data", "report", "-"},
 	} {
-		interrupted(t, &hanging{}, args...).want(t, exitInterrupted, "stopping; ")
+		interrupted(t, &hanging{}, args...).want(t, exitInterrupted, "stopping")
 	}
 }
 
