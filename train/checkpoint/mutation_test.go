@@ -43,7 +43,7 @@ var mutations = []mutation{
 	{"no manifest is left", "save.go", "return fsys.SyncDir(dir)", "return fsys.Remove(join(dir, manifestFile))", self, faults},
 	{"a damaged newest one is not passed over", "read.go", "refused = append(refused, Refused{entries[i].Dir, err})\n\t\t\tcontinue", "return entries[i].Dir, nil, nil", self, "Flips|Refused"},
 	{"where none is whole, there seems to be none", "read.go", "if len(refused) > 0 {", "if false {", self, "NoneWhole"},
-	{"a damaged one takes a place", "remove.go", "if known[e.Dir] = err == nil; err != nil {", "if false {", self, "TestPrune"},
+	{"a damaged one takes a place", "remove.go", "if known[e.Dir] = err == nil; err != nil {", "if known[e.Dir] = err == nil; false {", self, "TestPrune"},
 	{"one that was cut off may go", "remove.go", "case !sizesRight(fsys, e.Dir):", "case false:", self, "TestPrune"},
 	{"one of a newer format is removed", "remove.go", "!errors.Is(err, ErrNewer) {", "true || !errors.Is(err, ErrNewer) {", self, "NewerFormat"},
 	{"one of a newer format is replaced", "save.go", "errors.Is(err, ErrNewer) {", "false && errors.Is(err, ErrNewer) {", self, "NewerFormat"},
