@@ -116,7 +116,7 @@ func (g *GuardState) sigmaFor(r Result, l Limits) (sigma float64) {
 // the same weights, as what is held back leaves none.
 const inARow = 4
 
-// stuck says that the weights are spoiled themselves: skipped steps all began from them, and rewinds went back to them.
+// stuck says that the weights seem to be spoiled: skipped steps all began from them, and rewinds went back to them.
 func (g *GuardState) stuck(step int64, c Guard) string {
 	if c.Policy == GuardStop {
 		return ""
@@ -129,9 +129,9 @@ func (g *GuardState) stuck(step int64, c Guard) string {
 	case n < inARow:
 		return ""
 	case c.Policy == GuardRewind:
-		return fmt.Sprintf("the weights of step %d, which the run went back to, are spoiled themselves: every step from them fails", g.Good.Step)
+		return fmt.Sprintf("the weights of step %d, which the run went back to, seem to be spoiled: %d steps in a row from them failed", g.Good.Step, inARow+1)
 	}
-	return "the weights are spoiled themselves: every step from them fails"
+	return fmt.Sprintf("the weights seem to be spoiled: %d steps in a row from them failed", inARow+1)
 }
 
 // spoiltBy says why the state before a step that was not finite is no good to go on from, "" where that does not show. losses are those measured.

@@ -59,8 +59,8 @@ func TestSigmaFor(t *testing.T) {
 // TestSpoiltCopy wants a run whose weights make every step fail to end soon, whatever its limit, and to say so with what helps.
 func TestSpoiltCopy(t *testing.T) {
 	for policy, want := range map[string]string{
-		GuardSkip:   "the weights are spoiled themselves: every step from them fails",
-		GuardRewind: "the weights of step 0, which the run went back to, are spoiled themselves: every step from them fails",
+		GuardSkip:   "the weights seem to be spoiled: 5 steps in a row from them failed",
+		GuardRewind: "the weights of step 0, which the run went back to, seem to be spoiled: 5 steps in a row from them failed",
 	} {
 		j := guarded(t, policy)
 		j.Train.Guard.Limit, j.Train.Guard.Window = 100, 2

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,6 +99,11 @@ func TestDiskFills(t *testing.T) {
 	command(append(all, "--dry-run")...).want(t, exitFailure, "the disk is full: ", "nothing was trained")
 	must(os.Remove("disk/full"))
 	command(append(all, "--max-step", "6")...).want(t, exitOK)
+	fillDisk()
+	for _, again := range []string{" --fresh", " --from-step 6"} {
+		command(append(slices.Clone(all), strings.Fields(again)...)...).want(t, exitFailure, "the disk is full: ", goOn+again)
+	}
+	must(os.Remove("disk/full"))
 	ctx, cancel := context.WithCancel(context.Background())
 	for _, c := range []struct {
 		event func()

@@ -18,6 +18,17 @@ func TestRunFolderForRunFile(t *testing.T) {
 	command("data", "report", run).want(t, exitOK, "text.txt", "bigram")
 }
 
+// TestOwnRunFile wants the line of a run's own file, which may be changed, to be told, and none of a checkpoint's, which may not.
+func TestOwnRunFile(t *testing.T) {
+	inTiny(t)
+	write(t, filepath.Join("new", "config.yaml"), "name: new\nmodel: {layers: 0}\n")
+	command("plan", "new", "--device", "cpu").want(t, exitUsage, filepath.Join("new", "config.yaml")+":2")
+	command("train", "tiny.yaml", "--max-step", "4").want(t, exitOK)
+	if r := command("plan", filepath.Join("runs", "tiny"), "--device", "cpu", "--set", "model.layers=0").want(t, exitUsage, "model.layers"); strings.Contains(r.errOut, "checkpoints") {
+		t.Errorf("points to a checkpoint: %s", r.errOut)
+	}
+}
+
 // TestReportTellsOnce has notes on the text in the report alone.
 func TestReportTellsOnce(t *testing.T) {
 	inTexts(t)

@@ -1,11 +1,14 @@
 package corpus
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"prenorm/data"
 )
@@ -139,6 +142,7 @@ func TestFormatErrors(t *testing.T) {
 		{"a.csv", "id,text\n1,\"a\"b\n", "text", []string{"a.csv:2: ", "'b' follows the quote"}},
 		{"a.csv", "id,text\n1,\"a\n\nb", "text", []string{"a.csv:2: ", "never closed"}},
 		{"a.csv", "id,text\n1,\"" + long, "text", []string{"a.csv:2: ", "the row takes more than 1 MiB"}},
+		{"a.csv", "id,text\n1," + strings.Repeat(",", 100_000), "text", []string{"a.csv:2: ", "the row takes more than 1 MiB"}},
 		{"a.csv", "id,text\n1,a\xFFb\n", "text", []string{"a.csv:2: ", "the bytes ff 62 at offset 1", "data.invalid_utf8"}},
 		{"a.parquet", parquet, "body", []string{"a.parquet: ", "no field body", "id, text, meta, a.b, tags", "--set data.field=NAME"}},
 		{"a.parquet", parquet, "id", []string{"a.parquet: ", "column id holds values of type INT"}},
@@ -149,6 +153,7 @@ func TestFormatErrors(t *testing.T) {
 		{"a.parquet", "PAR1", "text", []string{"a.parquet: ", "has 4 bytes and no end mark"}},
 		{"a.parquet", parquet[:1500], "text", []string{"a.parquet: ", "damaged or no Parquet file"}},
 		{"a.parquet", parquet[:len(parquet)-8] + "\xFF\xFF\xFF\xFFPAR1", "text", []string{"a.parquet: ", "said to have 4294967295 bytes"}},
+		{"a.parquet", sayingRows(t, parquet, 9), "text", []string{"a.parquet: after row ", "of rows is said to have 9, and the column of texts has ", "damaged"}},
 		{"binary.parquet", fixture(t, "binary.parquet"), "text", []string{"binary.parquet row 2: ", "the bytes ed a0 80 79 at offset 1"}},
 		{"a.tgz", flipped(gz(t, archive(t, "b.txt", "text")), 8), "text", []string{"a.tgz: ", "cannot be unpacked", "checksum", "fetch or pack it again"}},
 		{"a.tar.zst", flipped(zst(t, archive(t, "b.txt", "text")), 4), "text", []string{"a.tar.zst: ", "cannot be unpacked", "CRC", "fetch or pack it again"}},
@@ -215,4 +220,23 @@ func TestRowsAreDocuments(t *testing.T) {
 			t.Errorf("fraction %v: %s, want %s", fraction, got, want)
 		}
 	}
+}
+
+// sayingRows is a Parquet file whose description gives the first group of rows another number of them.
+func sayingRows(t *testing.T, file string, rows int64) string {
+	t.Helper()
+	end := len(file) - 8
+	footer := end - int(binary.LittleEndian.Uint32([]byte(file[end:])))
+	var m format.FileMetaData
+	var protocol thrift.CompactProtocol
+	if err := thrift.Unmarshal(&protocol, []byte(file[footer:end]), &m); err != nil {
+		t.Fatal(err)
+	}
+	m.NumRows += rows - m.RowGroups[0].NumRows
+	m.RowGroups[0].NumRows = rows
+	said, err := thrift.Marshal(&protocol, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file[:footer] + string(binary.LittleEndian.AppendUint32(said, uint32(len(said)))) + "PAR1"
 }

@@ -171,13 +171,17 @@ func (p *parquetReader) group(group int, column *parquet.Column) error {
 		return p.explain(err)
 	}
 	defer guard(func() error { return pages.Close() })
-	for {
+	said := p.file.Metadata().RowGroups[group].NumRows
+	for before := p.row; ; {
 		var page parquet.Page
 		err := guard(func() (err error) {
 			page, err = pages.ReadPage()
 			return err
 		})
 		if err == io.EOF {
+			if read := int64(p.row - before); read != said { // the library takes the end of a column's bytes for that of its rows
+				return p.explain(fmt.Errorf("group %d of rows is said to have %d, and the column of texts has %d", group+1, said, read))
+			}
 			return nil
 		}
 		if err != nil {

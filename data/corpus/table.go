@@ -58,12 +58,15 @@ type tableReader struct {
 	name  string
 	line  int  // at which the next row starts
 	first int  // at which the last row started
-	size  int  // bytes of the row so far
+	size  int  // bytes of the row so far, in memory
 	quote bool // a field of the row stands in quotes
 }
 
 // where names the last row by the line that it starts at.
 func (t *tableReader) where() string { return fmt.Sprintf("%s:%d", t.name, t.first) }
+
+// fieldBytes is what a field takes besides its text, as a slice: a row of separators alone would have 24 times its size.
+const fieldBytes = 24
 
 var errLongRow = errors.New("too long")
 
@@ -84,6 +87,7 @@ func (t *tableReader) next(row [][]byte) ([][]byte, error) {
 				return nil, err
 			}
 			row = append(row, field)
+			t.size += fieldBytes
 		}
 		if len(row) > 1 || len(row[0]) > 0 || t.quote {
 			return row, nil

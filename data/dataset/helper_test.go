@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,6 +66,28 @@ func newRun(t testing.TB) *run {
 	r := &run{}
 	r.setup("")
 	return r
+}
+
+// stopWithin opens the run and stops it once a stage has done more than so many bytes.
+func (r *run) stopWithin(t testing.TB, stage string, bytes int64) {
+	t.Helper()
+	stopped := errors.New("stopped")
+	var done atomic.Int64
+	opt := r.opt
+	opt.Progress = func(at string, n, _ int64) {
+		if at == stage {
+			done.Store(n)
+		}
+	}
+	opt.Stop = func() error {
+		if done.Load() > bytes {
+			return stopped
+		}
+		return nil
+	}
+	if _, err := Open(r.cfg, opt); !errors.Is(err, stopped) {
+		t.Fatalf("stopped within %s: %v", stage, err)
+	}
 }
 
 // setup is the configuration of a run over files in a folder.

@@ -1,11 +1,9 @@
 package dataset
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"prenorm/data"
@@ -48,23 +46,7 @@ func TestGoingOnNamesTheSource(t *testing.T) {
 	r := newRun(t)
 	rows(t, 1500)
 	r.two([]string{"text/c.jsonl"}, []string{"val.txt"})
-	stopped := errors.New("stopped")
-	var done atomic.Int64
-	opt := r.opt
-	opt.Progress = func(stage string, at, _ int64) {
-		if stage == "encoding training text" {
-			done.Store(at)
-		}
-	}
-	opt.Stop = func() error {
-		if done.Load() > 700_000 {
-			return stopped
-		}
-		return nil
-	}
-	if _, err := Open(r.cfg, opt); !errors.Is(err, stopped) {
-		t.Fatal(err)
-	}
+	r.stopWithin(t, "encoding training text", 700_000)
 	if r.open(t); len(r.notes) != 1 || !strings.HasPrefix(r.notes[0], "source two: encoding training text: going on after ") {
 		t.Errorf("notes %q", r.notes)
 	}

@@ -1,10 +1,8 @@
 package dataset
 
 import (
-	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 )
 
@@ -12,23 +10,7 @@ import (
 func TestStopKeepsWhatIsEncoded(t *testing.T) {
 	r := newRun(t)
 	rows(t, 1500)
-	stopped := errors.New("stopped")
-	var done atomic.Int64
-	opt := r.opt
-	opt.Progress = func(stage string, at, _ int64) {
-		if stage == "encoding training text" {
-			done.Store(at)
-		}
-	}
-	opt.Stop = func() error {
-		if done.Load() > 700_000 {
-			return stopped
-		}
-		return nil
-	}
-	if _, err := Open(r.cfg, opt); !errors.Is(err, stopped) {
-		t.Fatal(err)
-	}
+	r.stopWithin(t, "encoding training text", 700_000)
 	r.notes = nil
 	r.open(t)
 	if !slices.ContainsFunc(r.notes, func(note string) bool { return strings.HasPrefix(note, "encoding training text: going on after ") }) {

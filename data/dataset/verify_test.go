@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"prenorm/data"
@@ -88,7 +87,6 @@ func TestVerifyFindsALoss(t *testing.T) {
 // what was proved from its start, in one run or in several.
 func TestVerifyGoesOn(t *testing.T) {
 	marks(t, 200_000)
-	stopped := errors.New("stopped")
 	for _, c := range []struct {
 		first, then bool
 		verifies    bool // all of it afterwards
@@ -96,22 +94,7 @@ func TestVerifyGoesOn(t *testing.T) {
 		r := newRun(t)
 		rows(t, 1500)
 		r.cfg.Verify = c.first
-		var done atomic.Int64
-		opt := r.opt
-		opt.Progress = func(stage string, at, _ int64) {
-			if stage == "encoding training text" {
-				done.Store(at)
-			}
-		}
-		opt.Stop = func() error {
-			if done.Load() > 700_000 {
-				return stopped
-			}
-			return nil
-		}
-		if _, err := Open(r.cfg, opt); !errors.Is(err, stopped) {
-			t.Fatal(err)
-		}
+		r.stopWithin(t, "encoding training text", 700_000)
 		r.cfg.Verify = c.then
 		r.open(t)
 		if len(r.notes) != 1 || !strings.Contains(r.notes[0], "going on after") {
@@ -132,23 +115,7 @@ func TestVerifyFindsAnEarlierLoss(t *testing.T) {
 	r := newRun(t)
 	r.cfg.Tokenizer.Kind, r.cfg.Tokenizer.Unknown = "char", "unk"
 	write(t, "val.txt", "the Ж norm"+strings.Repeat(" the norm", 200_000))
-	stopped := errors.New("stopped")
-	var done atomic.Int64
-	opt := r.opt
-	opt.Progress = func(stage string, at, _ int64) {
-		if stage == "encoding validation text" {
-			done.Store(at)
-		}
-	}
-	opt.Stop = func() error {
-		if done.Load() > 700_000 {
-			return stopped
-		}
-		return nil
-	}
-	if _, err := Open(r.cfg, opt); !errors.Is(err, stopped) {
-		t.Fatal(err)
-	}
+	r.stopWithin(t, "encoding validation text", 700_000)
 	r.cfg.Verify = true
 	for range 2 {
 		if _, err := Open(r.cfg, r.opt); !errors.Is(err, errLost) {

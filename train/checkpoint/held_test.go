@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -115,4 +118,35 @@ func treeOf(t *testing.T, m *memoryFS) string {
 	}
 	slices.Sort(names)
 	return strings.Join(names, " ")
+}
+
+// TestRemovedLockIsNobodys has many lock a folder and remove the lock again: whoever opened the file before it was removed, and locks it
+// afterwards, does not hold the folder, in which another may have made a new one.
+func TestRemovedLockIsNobodys(t *testing.T) {
+	dir := t.TempDir()
+	var holders, held atomic.Int64
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 500 {
+				l, err := Lock(dir)
+				if err != nil {
+					continue // in use
+				}
+				held.Add(1)
+				if holders.Add(1) > 1 {
+					t.Error("two hold one folder")
+				}
+				runtime.Gosched()
+				holders.Add(-1)
+				if err := l.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if held.Load() == 0 {
+		t.Error("nobody held it")
+	}
 }
