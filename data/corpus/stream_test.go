@@ -183,6 +183,7 @@ func TestEncodings(t *testing.T) {
 		{"a.jsonl", `{"text": "\ud83d\ude00\\ud83d\ud83d\uDE0\udc00"}`, replace, ""},
 		{"a.jsonl", `{"text": "\ud83d\ude00\\ud83d\ud83dx\udc00"}`, replace, "[a.jsonl:1|😀\\ud83d\uFFFDx\uFFFD]"},
 		{"a.jsonl", `{"text": "\ud83d\ude00\\ud83d\ud83dx\udc00"}`, drop, "[a.jsonl:1|😀\\ud83dx]"},
+		{"a.jsonl", `{"text": "\ud83d\ud83d!"}`, drop, "[a.jsonl:1|!]"},
 		{"a.jsonl", "{\"text\": \"a\xFFb\"}", drop, "[a.jsonl:1|ab]"},
 		{"a.csv", "\xEF\xBB\xBFtext\n\"a\xFF\r\n\"", replace, "[a.csv:2|a\uFFFD\r\n]"},
 	} {
@@ -206,6 +207,7 @@ func TestEncodings(t *testing.T) {
 func FuzzClean(f *testing.F) {
 	f.Add([]byte("a\xFF\xFE\xE2\x82\xACb\r\n\x00"), 3, false, false)
 	f.Add([]byte("\xE2\x82"), 1, true, true)
+	f.Add([]byte("a\r\nb"), 2, false, true)
 	f.Fuzz(func(t *testing.T, text []byte, at int, drop, fold bool) {
 		if at < 0 || at > len(text) {
 			return

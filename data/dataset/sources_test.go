@@ -206,11 +206,13 @@ func TestTokenFilesRefused(t *testing.T) {
 		t.Error("a folder is made for texts that are refused")
 	}
 	write(t, "b.bin", uint16s(7, 8, 60000, 10))
+	write(t, "c.bin", uint16s(1, 255, 256, 2, 3, 4))
 	r.cfg.Val = data.Val{Fraction: 0.5, By: "auto"}
 	for _, test := range []struct{ kind, by, train, want string }{
 		{"bpe", "auto", "a.bin", "a tokenizer of kind bpe is made from text: name the one that they were made with"},
 		{"char", "auto", "a.bin", "a tokenizer of kind char is made from text"},
 		{"byte", "auto", "a.bin", "a.bin, byte 4: id 300 is outside the vocabulary of tokenizer byte, which has 256 ids"},
+		{"byte", "auto", "c.bin", "c.bin, byte 4: id 256 is outside the vocabulary"},
 		{"gpt2", "auto", "a.bin b.bin", "b.bin, byte 4: id 60000 is outside the vocabulary"},
 		{"gpt2", "hash", "a.bin", "which are not divided by hash"},
 		{"gpt2", "auto", "a.bin text", "holds token ids (.bin) and"},

@@ -72,6 +72,7 @@ func TestForeignRefused(t *testing.T) {
 		"the header of llm.c alone has": head[:600],
 		"byte 4: version 2":             with(4, 2),
 		"byte 8: 4 ids of 2 bytes are announced, but 6 bytes follow":  with(8, 4),
+		"byte 8: 2 ids of 2 bytes are announced, but 6 bytes follow":  with(8, 2),
 		"byte 8: -1 ids of 2 bytes are announced, but 6 bytes follow": with(8, 255, 255, 255, 255),
 		"llm.c with 4 bytes an id":                                    with(0, 0xA1, 0xD9, 0x34, 0x01),
 	} {

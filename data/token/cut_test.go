@@ -11,7 +11,7 @@ import (
 func TestEveryCutKeepsTheIDs(t *testing.T) {
 	built := buildAll(t)
 	for _, pattern := range Patterns() {
-		trained, err := Train(Training{Vocab: 300, Pattern: pattern, Bytes: BytesAsGPT2}, one(strings.Repeat(sample+"a!\n\n?\n'\n", 5)), nil)
+		trained, err := Train(Training{Vocab: 300, Pattern: pattern, Bytes: BytesAsGPT2}, one(strings.Repeat(sample+"a!\n\n?\n'\n"+strings.Repeat("e\u0301\n", 60), 5)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
