@@ -52,12 +52,12 @@ func contents(t *testing.T) string {
 	return list
 }
 
-// TestGoesOnWhereItWasStopped stops at one question after the other: what is prepared in the end is what it is without a stop, and what was
+// TestGoesOnWhereItWasStopped stops each time that some more is written, which no order of goroutines changes: what is prepared in the end is what it is without a stop, and what was
 // on disk by then is not encoded again.
 func TestGoesOnWhereItWasStopped(t *testing.T) {
 	marks(t, 200_000)
 	r := newRun(t)
-	rows(t, 1500)
+	rows(t, 3000)
 	want := r.open(t)
 	files := contents(t)
 	if err := os.RemoveAll("run"); err != nil {
@@ -69,21 +69,18 @@ func TestGoesOnWhereItWasStopped(t *testing.T) {
 		if attempt > 200 {
 			t.Fatal("it never ends")
 		}
-		var first atomic.Int64 // set by what writes, asked for by what reads
+		var first, last atomic.Int64 // set by what writes, asked for by what reads
 		first.Store(-1)
 		r.notes = nil
 		opt := r.opt
 		opt.Progress = func(stage string, done, _ int64) {
 			if stage == "encoding training text" {
+				last.Store(done)
 				first.CompareAndSwap(-1, done)
 			}
 		}
-		asked := 0
 		opt.Stop = func() error {
-			if first.Load() < 0 { // nothing is encoded yet
-				return nil
-			}
-			if asked++; asked > 12 {
+			if begin := first.Load(); begin >= 0 && last.Load()-begin > pieceSize {
 				return stopped
 			}
 			return nil
