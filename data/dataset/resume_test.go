@@ -8,9 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"prenorm/data/shard"
 )
@@ -142,10 +144,12 @@ func TestUnfinishedOfAnotherText(t *testing.T) {
 	}
 }
 
-// prepareFolder tells a process of this test that it is the one to be killed, or to be measured, and prepareKind another kind of tokenizer.
+// prepareFolder tells a process of this test that it is the one to be killed, or to be measured, prepareKind another kind of tokenizer
+// and prepareWait after how many lines of progress within the training text it waits to be killed.
 const (
 	prepareFolder = "PRENORM_TEST_PREPARE"
 	prepareKind   = "PRENORM_TEST_KIND"
+	prepareWait   = "PRENORM_TEST_WAIT"
 )
 
 // TestPreparation is the process that is killed.
@@ -159,11 +163,17 @@ func TestPreparation(t *testing.T) {
 	r.setup(dir)
 	r.cfg.Tokenizer.Kind = cmp.Or(os.Getenv(prepareKind), r.cfg.Tokenizer.Kind)
 	r.opt.Log = func(note string) { fmt.Println("\nnote", note) }
-	shown, held := int64(0), int64(0)
+	shown, held, lines := int64(0), int64(0), 0
+	wait, _ := strconv.Atoi(os.Getenv(prepareWait))
 	r.opt.Progress = func(stage string, done, total int64) {
 		if done < shown || done > shown+100_000 {
 			shown, held = done, max(held, anonymous())
 			fmt.Println("\nprogress", stage, done)
+			if stage == "encoding training text" {
+				if lines++; lines == wait {
+					time.Sleep(time.Minute)
+				}
+			}
 		}
 	}
 	d, err := Open(r.cfg, r.opt)
@@ -198,8 +208,13 @@ func TestKilled(t *testing.T) {
 	}
 	wentOn := 0
 	for kill := range kills + 1 {
+		last := 3 + kill%3 // the line at which it is killed
 		cmd := exec.Command(program, "-test.run=^TestPreparation$")
 		cmd.Env = append(os.Environ(), prepareFolder+"="+here)
+		waits := kill < kills && kill%2 == 0
+		if waits { // every other one goes on until it is killed, which may be too late
+			cmd.Env = append(cmd.Env, fmt.Sprint(prepareWait, "=", last))
+		}
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()
@@ -212,12 +227,12 @@ func TestKilled(t *testing.T) {
 			line := lines.Text()
 			wentOn += strings.Count(line, "note encoding training text: going on after ")
 			done = done || line == "done"
-			if seen += strings.Count(line, "progress encoding training text "); kill < kills && seen == 3+kill%3 {
+			if seen += strings.Count(line, "progress encoding training text "); kill < kills && seen == last {
 				cmd.Process.Kill()
 				break
 			}
 		}
-		if err := cmd.Wait(); (err == nil) != done || kill == kills && !done {
+		if err := cmd.Wait(); waits && err == nil && !done || kill == kills && !done {
 			t.Fatalf("kill %d: %v, done %v", kill, err, done)
 		}
 	}
