@@ -41,6 +41,7 @@ checkpoint is read without its weights, and what is read must have its checksum.
 // tokenizerFlag is --tokenizer for one.
 func tokenizerFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "tokenizer", "", "a `kind|file|run`, see prenorm tokenizer --help")
+	must(cmd.RegisterFlagCompletionFunc("tokenizer", completeTokenizer))
 }
 
 func openTokenizer(cmd *cobra.Command, name string) (token.Tokenizer, error) {

@@ -86,21 +86,21 @@ func Open(name string) (Tokenizer, error) {
 	case !known || maker.New == nil:
 		t, err := Load(name)
 		if errors.Is(err, os.ErrNotExist) {
-			near := problem.Closest(name, ready())
+			near := problem.Closest(name, Ready())
 			if near != "" {
 				near = fmt.Sprintf(" (did you mean %s?)", near)
 			}
-			return nil, fmt.Errorf("tokenizer %q%s is neither a file nor a kind that needs no training (%s): %w", name, near, strings.Join(ready(), ", "), err)
+			return nil, fmt.Errorf("tokenizer %q%s is neither a file nor a kind that needs no training (%s): %w", name, near, strings.Join(Ready(), ", "), err)
 		}
 		return t, err
 	case maker.Trained:
-		return nil, fmt.Errorf("tokenizer kind %s is trained on text: name the file of one, or a kind that needs no training (%s)", name, strings.Join(ready(), ", "))
+		return nil, fmt.Errorf("tokenizer kind %s is trained on text: name the file of one, or a kind that needs no training (%s)", name, strings.Join(Ready(), ", "))
 	}
 	return New(Config{Kind: name}, nil, nil)
 }
 
-// ready lists the kinds that need no training.
-func ready() []string {
+// Ready lists the kinds that need no training.
+func Ready() []string {
 	return slices.DeleteFunc(Kinds(), func(kind string) bool { return makers[kind].Trained })
 }
 
