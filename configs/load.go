@@ -48,7 +48,7 @@ func Load(path string, sets []string) (*Loaded, error) {
 			return nil, fmt.Errorf("no run file and no preset %s (did you mean %s?)", path, near)
 		}
 	}
-	return nil, fmt.Errorf("reading the run file: %w (give a .yaml file, the folder of a run, or a preset: %s)", err, strings.Join(Presets(), ", "))
+	return nil, fmt.Errorf("reading the run file: %w%s: give a .yaml file, the folder of a run, or a preset (%s)", err, problem.MeantPath(path), strings.Join(Presets(), ", "))
 }
 
 // readFile reads no more of a file than it takes to see that it is too large. It may be a pipe, such as a shell makes of the output of another

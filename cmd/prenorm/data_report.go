@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/configs"
+	"prenorm/configs/problem"
 	"prenorm/data/dataset"
 	"prenorm/data/shard"
 	"prenorm/data/survey"
@@ -60,6 +61,9 @@ memory it takes.`,
 
 // source reads the run file, or puts the files into the default one. kept says whether the tokens are a run's.
 func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs.Run, kept bool, err error) {
+	if near := problem.Closest(args[0], configs.Presets()); near != "" && len(args) == 1 && near != args[0] && !exists(args[0]) {
+		return run, false, wrongUsage(cmd, "there is no text, run file or preset %s (did you mean %s?)", args[0], near)
+	}
 	extension := strings.ToLower(filepath.Ext(args[0]))
 	if len(args) == 1 && (extension == ".yaml" || extension == ".yml" || slices.Contains(configs.Presets(), args[0]) || isRunFolder(args[0])) {
 		loaded, err := f.load(cmd, args[0])
@@ -86,6 +90,9 @@ func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs
 	case f.tokenizer == "":
 	case slices.Contains(token.Kinds(), f.tokenizer):
 		run.Data.Tokenizer.Kind, run.Data.Tokenizer.File = f.tokenizer, ""
+	case !exists(f.tokenizer):
+		return run, false, wrongUsage(cmd, "--tokenizer %s: is neither a file%s nor a kind%s: the kinds are %s", f.tokenizer, problem.MeantPath(f.tokenizer),
+			meantWord(f.tokenizer, token.Kinds()), strings.Join(token.Kinds(), ", "))
 	default:
 		run.Data.Tokenizer.File = f.tokenizer
 	}
@@ -93,6 +100,9 @@ func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs
 }
 
 func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if err := mayBeFolder(cmd, "out", f.out); err != nil {
+		return err
+	}
 	run, kept, err := f.source(cmd, args)
 	if err != nil {
 		return err

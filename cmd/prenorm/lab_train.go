@@ -224,6 +224,9 @@ func (f *labFlags) drop(cmd *cobra.Command, paths []string, windows int) error {
 	if windows < 0 {
 		return wrongUsage(cmd, "--windows %d: wants 0 or more", windows)
 	}
+	if err := mayBeFolder(cmd, "out", f.out); err != nil {
+		return err
+	}
 	var results []lab.DropResult
 	for _, path := range paths {
 		r, err := f.dropOne(cmd.Context(), cmd, path, windows)

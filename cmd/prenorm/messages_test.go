@@ -25,6 +25,35 @@ func TestMistakes(t *testing.T) {
 		{exitUsage, "trian", "prenorm: there is no command \"trian\" (did you mean train?)\nSee prenorm --help."},
 		{exitUsage, "train", "prenorm: prenorm train takes one run file, preset (such as quickstart) or run's folder, not 0\nSee prenorm train --help."},
 		{exitUsage, "train tiny.yaml --stpes 3", "prenorm: unknown flag: --stpes\nSee prenorm train --help."},
+		{exitUsage, "train tiny.yaml --max-setp 3", "prenorm: unknown flag: --max-setp (did you mean --max-step?)\nSee prenorm train --help."},
+		{exitUsage, "train tiny.yaml --max-seconds soon", "prenorm: --max-seconds \"soon\": wants a number, such as 0.5 or 1e-3\n"},
+		{exitUsage, "train tiny.yaml --max-step 1.5", "prenorm: --max-step \"1.5\": wants a whole number\n"},
+		{exitUsage, "train tiny.yaml --fresh=maybe", "prenorm: --fresh \"maybe\": wants true or false\n"},
+		{exitUsage, "train tiny.yaml --set", "prenorm: --set lacks its value: give a key=value behind it\n"},
+		{exitUsage, "lab init --max", "prenorm: unknown flag: --max\nSee prenorm lab init --help."},
+		{exitUsage, "lab init --jbos 3", "prenorm: unknown flag: --jbos"},
+		{exitUsage, "lab paths --layers x", "prenorm: --layers \"x\": wants a whole number\n"},
+		{exitUsage, "train tiny.yml", "prenorm: reading the run file: open tiny.yml: no such file or directory (did you mean tiny.yaml?): give a .yaml file, the folder of a run, or a preset ("},
+		{exitFailure, "sample emtpy", "prenorm: emtpy does not exist (did you mean empty?): give the folder of a run"},
+		{exitFailure, "inspect emtpy", "prenorm: emtpy holds no metrics.jsonl (did you mean empty?): give the folder of a run"},
+		{exitFailure, "replay none.zip", "prenorm: bundle none.zip does not exist: name one of a run's folder"},
+		{exitUsage, "tokenizer encode txet.txt --tokenizer byte", "open txet.txt: no such file or directory: name a file that is there (did you mean text.txt?)\n"},
+		{exitFailure, "tokenizer encode empty --tokenizer byte", "is a directory: name a file\n"},
+		{exitUsage, "tokenizer encode text.txt --tokenizer text.txt", "name one of prenorm's files, a tokenizer.json or a SentencePiece model"},
+		{exitUsage, "tokenizer export --tokenizer byte --out empty", "--out empty: is a folder: name a file in it"},
+		{exitFailure, "tokenizer export --tokenizer byte --out emtpy/x", "there is no folder emtpy (did you mean empty?): name one that is there, or make it\n"},
+		{exitFailure, "tokenizer export --tokenizer byte --out text.txt/x", "text.txt is a file, and no folder: name another place\n"},
+		{exitFailure, "train tiny.yaml --out text.txt", "name a folder\n"},
+		{exitUsage, "verify-resume tiny.yaml --out empty", "name a folder that is not there yet\n"},
+		{exitUsage, "lab init --out text.txt", "--out text.txt: text.txt is a file: name a folder, or one to be made\n"},
+		{exitUsage, "lab paths --out text.txt/x/y", "--out text.txt/x/y: text.txt is a file"},
+		{exitUsage, "lab drop runs/none --out text.txt", "--out text.txt: text.txt is a file"},
+		{exitUsage, "lab lr tiny.yaml --out text.txt", "--out text.txt: text.txt is a file"},
+		{exitUsage, "repro --out text.txt", "--out text.txt: text.txt is a file"},
+		{exitUsage, "data report text.txt --out text.txt", "--out text.txt: text.txt is a file"},
+		{exitUsage, "data report quikstart", "there is no text, run file or preset quikstart (did you mean quickstart?)"},
+		{exitUsage, "data report text.txt --tokenizer gtp2", "--tokenizer gtp2: is neither a file nor a kind (did you mean gpt2?): the kinds are bpe, "},
+		{exitFailure, "data report txet.txt", "there is no such file (did you mean "},
 		{exitUsage, "train quikstart", "prenorm: no run file and no preset quikstart (did you mean quickstart?)\n"},
 		{exitUsage, "train empty", "prenorm: empty holds no run, as it has no config.yaml"},
 		{exitUsage, "config empty", "prenorm: empty holds no run, as it has no config.yaml: give a run file"},
@@ -71,6 +100,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: the help drowns the message:\n%s", c.args, r.errOut)
 		}
 	}
+	command("verify", "emtpy").want(t, exitFailure, "emtpy: there is no such folder (did you mean empty?): give that of a run") // among its findings
 }
 
 // TestNoCUDA wants a build without CUDA to say how to get one with it, and auto to do without.

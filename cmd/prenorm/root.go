@@ -54,7 +54,7 @@ Ctrl-C; 1 for every other failure, such as a GPU without its driver, or a compar
 		PersistentPreRunE: func(*cobra.Command, []string) error { return p.start() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongUsage(cmd, "%w", err) })
+	root.SetFlagErrorFunc(flagMistake)
 	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true, RunE: func(*cobra.Command, []string) error { return root.Help() }})
 	p.flags(root)
 	for _, c := range commands {

@@ -53,6 +53,12 @@ func wrongFolder(cmd *cobra.Command, path string) error {
 	return wrongUsage(cmd, "%s holds no run, as it has no %s: give a run file, a preset or the folder of a run, such as runs/quickstart", path, train.ConfigFile)
 }
 
+// isFolder says whether a path is that of a folder.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

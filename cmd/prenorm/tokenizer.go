@@ -210,6 +210,8 @@ func mayWrite(cmd *cobra.Command, out string, force bool, read ...string) error 
 	switch {
 	case out == "":
 		return wrongUsage(cmd, "--out is missing: name the file to write")
+	case isFolder(out):
+		return wrongUsage(cmd, "--out %s: is a folder: name a file in it", out)
 	case exists(out) && !force:
 		return wrongUsage(cmd, "--out %s: is there already: name another file, or replace it with --force", out)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/configs/problem"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
@@ -85,7 +86,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 // checkpointsOf are the checkpoints that a path means, and those of its run that were set aside.
 func checkpointsOf(path string) (dirs, aside []string, err error) {
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, errors.New("there is no such folder: give that of a run, such as runs/quickstart, or of one checkpoint in it")
+		return nil, nil, fmt.Errorf("there is no such folder%s: give that of a run, such as runs/quickstart, or of one checkpoint in it", problem.MeantPath(path))
 	} else if err != nil || !info.IsDir() {
 		return nil, nil, errors.New("is no folder: give that of a run, such as runs/quickstart, or of one checkpoint in it")
 	}
