@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,10 +102,7 @@ func (o offer) complete(word string) ([]string, cobra.ShellCompDirective) {
 // paths are the paths that begin with a word. Runs of the folder runs are offered at once, as that is where they are made.
 func (o offer) paths(word string) (found []string) {
 	dir, base := filepath.Split(word)
-	entries, err := os.ReadDir(filepath.Join(".", filepath.FromSlash(dir)))
-	if filepath.IsAbs(dir) {
-		entries, err = os.ReadDir(dir)
-	}
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {
 		return nil // there is nothing to offer
 	}

@@ -40,6 +40,7 @@ func TestMistakes(t *testing.T) {
 		{exitUsage, "tokenizer encode txet.txt --tokenizer byte", "open txet.txt: no such file or directory: name a file that is there (did you mean text.txt?)\n"},
 		{exitFailure, "tokenizer encode empty --tokenizer byte", "is a directory: name a file\n"},
 		{exitUsage, "tokenizer encode text.txt --tokenizer text.txt", "name one of prenorm's files, a tokenizer.json or a SentencePiece model"},
+		{exitFailure, "train tiny.yaml --set data.tokenizer.file=empty", "--set data.tokenizer.file=empty: tokenizer file: empty is a folder: name a file, such as the tokenizer.json in a checkpoint of a run\n"},
 		{exitUsage, "tokenizer export --tokenizer byte --out empty", "--out empty: is a folder: name a file in it"},
 		{exitFailure, "tokenizer export --tokenizer byte --out emtpy/x", "there is no folder emtpy (did you mean empty?): name one that is there, or make it\n"},
 		{exitFailure, "tokenizer export --tokenizer byte --out text.txt/x", "text.txt is a file, and no folder: name another place\n"},

@@ -121,6 +121,9 @@ func Unmarshal(file []byte) (Tokenizer, error) {
 // Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, or a SentencePiece
 // model.
 func Load(path string) (Tokenizer, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("tokenizer file: %s is a folder: name a file, such as the tokenizer.json in a checkpoint of a run", path)
+	}
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer file: %w", err)
