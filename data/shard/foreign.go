@@ -155,7 +155,7 @@ func (t *Foreign) Close() error { return t.file.Close() }
 // error.
 func WriteForeign(path, format string, from *Reader, stop func() error) error {
 	if v := from.Meta().Vocab; v > maxNarrow {
-		return fmt.Errorf("token file %s: ids have 2 bytes there, and a vocabulary of %d ids needs more", path, v)
+		return fmt.Errorf("token file %s: ids have 2 bytes there, and a vocabulary of %d ids needs more: take a tokenizer of at most %d ids, such as gpt2", path, v, maxNarrow)
 	}
 	if format == LLMC && from.Len() > math.MaxInt32 {
 		return fmt.Errorf("token file %s: llm.c's header counts up to %d ids, there are %d: write the format %s", path, math.MaxInt32, from.Len(), NanoGPT)
