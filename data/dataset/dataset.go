@@ -219,7 +219,7 @@ func (b *builder) documents(side corpus.Side) corpus.Documents {
 			}
 		}
 		if h.Summary() != b.sums[side] {
-			yield(corpus.Document{}, corpus.ErrChanged)
+			yield(corpus.Document{}, b.text.Changed(side))
 		}
 	}
 }

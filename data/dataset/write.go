@@ -37,7 +37,7 @@ func (b *builder) fill(w *shard.Writer, note []byte, side corpus.Side, t token.T
 	defer w.Abort()
 	sum, stage := &b.sums[side], "encoding "+side.String()+" text"
 	var done, kept int64 // bytes of text: encoded, and marked
-	e := encoder{tokenizer: t, want: sum, emit: w.Append, stop: b.opt.Stop}
+	e := encoder{tokenizer: t, want: sum, changed: func() error { return b.text.Changed(side) }, emit: w.Append, stop: b.opt.Stop}
 	e.progress = func(now int64) {
 		done = now
 		b.opt.Progress(stage, done, sum.Bytes)
