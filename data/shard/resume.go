@@ -168,21 +168,28 @@ func (p *partial) close(path string) {
 	unlock(p.lock)
 }
 
+// tryLock locks a file; tests have others remove it meanwhile.
+var tryLock = (*flock.Flock).TryLock
+
 // lockPartial takes the lock at path, or returns nil where another holds it or there can be none.
 func lockPartial(path string) *flock.Flock {
 	lock := flock.New(path)
-	if held, err := lock.TryLock(); err != nil || !held {
+	if held, err := tryLock(lock); err != nil || !held {
 		lock.Close()
 		return nil
 	}
-	// Whoever held it before may have removed the file meanwhile, and a third have made and locked another.
-	mine, err := lock.Stat()
-	there, err2 := os.Stat(path)
-	if err != nil || err2 != nil || !os.SameFile(mine, there) {
+	if !isAt(lock, path) {
 		lock.Close()
 		return nil
 	}
 	return lock
+}
+
+// isAt says whether a lock is of the file at path: whoever held it before may have removed that, and a third have made and locked another.
+func isAt(lock *flock.Flock, path string) bool {
+	mine, err := lock.Stat()
+	there, err2 := os.Stat(path)
+	return err == nil && err2 == nil && os.SameFile(mine, there)
 }
 
 // unlock removes the lock's file and releases it; a system that cannot remove an open file gets a second try.
