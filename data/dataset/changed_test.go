@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"prenorm/data"
 	"prenorm/data/corpus"
@@ -39,7 +40,7 @@ func TestChangedText(t *testing.T) {
 				change := func() {
 					write(t, file, other)
 					if !silent {
-						date(t, file, old.Add(1))
+						date(t, file, old.Add(time.Second))
 					}
 				}
 				done := false
