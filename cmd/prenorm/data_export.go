@@ -82,7 +82,7 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 	}
 	stages := metrics.NewStages(cmd.ErrOrStderr())
 	defer stages.Close()
-	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: stdin, Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
+	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Temporary: true, Stdin: stdin, Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 		dir, run.Data.Cache = temporary, ""
 	}
 	progress := dataset.WithUnit(stages.Show)
-	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line, Text: inSurvey})
+	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Temporary: dir == temporary, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line, Text: inSurvey})
 	if err != nil {
 		return err
 	}

@@ -139,8 +139,9 @@ func (t *Foreign) Read(dst []int32, off int64) error {
 		t.buffer = make([]byte, 2*len(dst))
 	}
 	b := t.buffer[:2*len(dst)]
-	if _, err := t.file.ReadAt(b, t.Byte(off)); err != nil {
-		return fmt.Errorf("token file: %w", err)
+	if n, err := t.file.ReadAt(b, t.Byte(off)); n < len(b) { // at the file's end io.EOF may come with all of it
+		return fmt.Errorf("token file %s: byte %d: %w: the file was cut short, or is out of reach, since it was opened: start again when nothing writes to it",
+			t.file.Name(), t.Byte(off)+int64(n), err)
 	}
 	for i := range dst {
 		dst[i] = int32(binary.LittleEndian.Uint16(b[2*i:]))
