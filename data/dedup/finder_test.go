@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -113,6 +114,16 @@ func TestLastInBand(t *testing.T) {
 		}
 		if _, is := f.Add(close); is != want {
 			t.Errorf("%d texts behind it: found %v", behind, is)
+		}
+	}
+}
+
+// TestSimilarity wants functions that agree by chance to be left out.
+func TestSimilarity(t *testing.T) {
+	for differ, want := range map[int]float64{0: 1, Functions / 2: (0.5 - 1./256) / (255. / 256), Functions - 1: (1./128 - 1./256) / (255. / 256), Functions: 0} {
+		a, b := unlike(1, 0, 0), unlike(2, 0, differ)
+		if got := a.Similarity(&b); math.Abs(got-want) > 1e-12 || got != b.Similarity(&a) {
+			t.Errorf("%d of %d functions differ: %g, want %g", differ, Functions, got, want)
 		}
 	}
 }
