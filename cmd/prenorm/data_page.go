@@ -26,9 +26,9 @@ func surveyPage(s *survey.Survey, name string) pages.Report {
 	if !s.Text {
 		page.Sections = append(page.Sections, size)
 	} else {
-		size.Figures, size.Tables = []pages.Figure{lengthFigure(s)}, append(size.Tables, oddTable(s.Part))
+		size.Figures, size.Tables = []pages.Figure{lengthFigure(s)}, append(size.Tables, oddTable(s.Part, true))
 		page.Sections = append(page.Sections, size,
-			pages.Section{Title: "Scripts", Tables: []pages.Table{scriptTable(s.Part)}, Figures: []pages.Figure{scriptFigure(s)}},
+			pages.Section{Title: "Scripts", Tables: []pages.Table{scriptTable(s.Part)}, Figures: scriptFigures(s)},
 			pages.Section{Title: "Copies", Text: copies, Tables: copyTables(s), Figures: copyFigures(s)},
 			pages.Section{Title: "Validation text in the training text", Text: overlap, Tables: overlapTables(s)})
 	}
@@ -164,14 +164,18 @@ func scriptTable(s survey.Part) pages.Table {
 	return t
 }
 
-func scriptFigure(s *survey.Survey) pages.Figure {
+// scriptFigures draw the scripts, where there is one.
+func scriptFigures(s *survey.Survey) []pages.Figure {
+	if len(s.Train.Scripts) == 0 {
+		return nil
+	}
 	f := pages.Figure{Name: "scripts", Title: "Scripts of the training text", Y: "% of characters", Bars: true}
 	series := pages.Series{Name: "characters"} // one colour
 	for _, x := range s.Train.Scripts[:min(10, len(s.Train.Scripts))] {
 		f.Labels, series.Y = append(f.Labels, x.Name), append(series.Y, 100*x.Share)
 	}
 	f.Series = []pages.Series{series}
-	return f
+	return []pages.Figure{f}
 }
 
 func copyCounts(c survey.Copies) pages.Table {
@@ -287,5 +291,5 @@ func lineTable(s survey.Part, packed string) pages.Table {
 func lineFigure(s *survey.Survey) pages.Figure {
 	b, p := s.Lines.BitsPerByte, s.Val.Packed
 	return pages.Figure{Name: "lines", Title: "Bits a byte of validation text", Y: "bits a byte", Bars: true, Labels: []string{"ln V", "unigram", "bigram", "gzip", "zstd", "zstd given"},
-		Series: []pages.Series{{Y: []float64{b.Uniform, b.Unigram, b.Bigram, p.Gzip, p.Zstd, p.ZstdGiven}}}}
+		Series: []pages.Series{{Name: "bits a byte", Y: []float64{b.Uniform, b.Unigram, b.Bigram, p.Gzip, p.Zstd, p.ZstdGiven}}}}
 }

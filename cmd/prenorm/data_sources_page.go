@@ -130,7 +130,7 @@ func sourceSection(x survey.Source) pages.Section {
 	}
 	add(sizeTable(x.Part), "size")
 	if x.Text {
-		add(oddTable(x.Part), "odd characters")
+		add(oddTable(x.Part, false), "odd characters")
 		add(scriptTable(x.Part), "scripts")
 		add(copyCounts(x.Copies), "copies")
 		add(overlapCounts(x.Overlap), "its validation text in the training text of all sources")
@@ -144,7 +144,7 @@ func acrossTables(s *survey.Survey) []pages.Table {
 	if s.Across == nil {
 		return nil
 	}
-	counts := pages.Table{Name: "across", Caption: "documents that are copies of one of an earlier source", Columns: []string{"copies in", "of documents of", "exact", "near", "bytes", "% of its documents"},
+	counts := pages.Table{Name: "across", Caption: "documents that are copies of one of an earlier source", Columns: []string{"in source", "of source", "exact", "near", "bytes", "% of documents"},
 		Note: "Training takes them, whatever data.duplicates says: it leaves out copies within a source. Those are not counted here."}
 	for _, x := range s.Sources {
 		for i, n := range x.CopiesOf {
@@ -156,7 +156,7 @@ func acrossTables(s *survey.Survey) []pages.Table {
 	if len(counts.Rows) == 0 {
 		counts.Row("none", "", "", "", "", "")
 	}
-	list := pages.Table{Name: "across-list", Columns: []string{"in", "copy", "in", "of", "similarity", "bytes"}, Raw: &pages.Table{Columns: []string{"source", "copy", "of_source", "of", "similarity", "exact", "bytes"}}}
+	list := pages.Table{Name: "across-list", Columns: []string{"source", "copy", "source", "of", "similarity", "bytes"}, Raw: &pages.Table{Columns: []string{"source", "copy", "of_source", "of", "similarity", "exact", "bytes"}}}
 	for i, d := range s.Across.List {
 		if i < mostShown {
 			list.Row(d.Source, d.Document, d.OfSource, d.Of, similarityOf(d.CopyListing), grouped(d.Bytes))
