@@ -34,8 +34,14 @@ type AcrossListing struct {
 // within a source are what they are without others.
 type across struct {
 	*Across
-	finder *dedup.Finder
+	finder finder
 	names  []named // of the documents, in the finder's order; none of copies
+}
+
+// finder is a [dedup.Finder].
+type finder interface {
+	Add(dedup.Print) (dedup.Copy, bool)
+	Full() bool
 }
 
 // named is a document that may be a copy's original.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"prenorm/data/corpus"
@@ -78,15 +79,57 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestFullAcross says that documents of all sources were too many to compare.
-func TestFullAcross(t *testing.T) {
+// always is a finder that says of every document but the first that it is a copy of that, and that there are too many.
+type always struct{ texts int }
+
+func (a *always) Add(dedup.Print) (dedup.Copy, bool) {
+	a.texts++
+	return dedup.Copy{Of: 0, Similarity: 1, Exact: a.texts%2 == 0}, a.texts > 1
+}
+
+func (a *always) Full() bool { return a.texts > 1 }
+
+// TestAcrossLimits counts no copies within a source, lists no more than it may, and says that there were too many documents to compare.
+func TestAcrossLimits(t *testing.T) {
 	out := &Across{}
 	a := newAcross(out)
-	if of := a.of(&source{}); of == nil || (*across)(nil).of(&source{}) != nil {
-		t.Fatal("nobody is told")
-	}
-	a.of(&source{})(corpus.Stays{Name: "a", Print: dedup.Print{}})
-	if out.Full || out.Compared != 1 || len(a.names) != 1 {
+	a.finder = &always{}
+	first, second := &source{name: "a", copies: make([]Between, 2)}, &source{name: "b", number: 1, copies: make([]Between, 2)}
+	own, other := a.of(first), a.of(second)
+	own(corpus.Stays{Name: "1", Bytes: 7})
+	if out.Full || out.Compared != 1 {
 		t.Errorf("%+v", out)
+	}
+	own(corpus.Stays{Name: "2", Bytes: 7})
+	if !out.Full || out.Compared != 2 || out.Exact+out.Near != 0 || len(out.List) != 0 {
+		t.Errorf("%+v", out)
+	}
+	for range mostListed + 10 {
+		other(corpus.Stays{Name: "3", Bytes: 7})
+	}
+	if n := mostListed + 10; out.Exact+out.Near != n || out.Exact != n/2 || out.Bytes != int64(7*n) || len(out.List) != mostListed || out.List[0] != (AcrossListing{"b", "a", CopyListing{"3", "1", 1, false, 7}}) ||
+		second.copies[0] != (Between{n / 2, n / 2, int64(7 * n)}) || len(a.names) != n+2 {
+		t.Errorf("%d and %d copies, %d bytes, %d listed, %v", out.Exact, out.Near, out.Bytes, len(out.List), second.copies)
+	}
+	if (*across)(nil).of(first) != nil {
+		t.Error("one source has copies across sources")
+	}
+	s := Survey{Across: out}
+	if copies, _, _, _ := s.Methods(); !strings.Contains(copies, "Only the first") {
+		t.Error(copies)
+	}
+}
+
+// TestNames keeps the names of those documents alone that were the first to have an n-gram.
+func TestNames(t *testing.T) {
+	s := newSample(1)
+	s.add([]uint64{5, 6}, math.MaxUint64)
+	s.freeze()
+	five, _ := s.place(5)
+	s.mark("none", 0, nil)
+	s.mark("first", 0, []int32{five})
+	s.mark("again", 0, []int32{five})
+	if !slices.Equal(s.names, []string{"first"}) || s.first[five] != 0 || !s.isIn(five, 0) {
+		t.Errorf("%q, %v", s.names, s.first)
 	}
 }
