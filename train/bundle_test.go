@@ -2,8 +2,12 @@ package train
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +51,26 @@ func TestDamagedBundle(t *testing.T) {
 	for n := range data {
 		if _, err := parseBundle(data[:n]); err == nil {
 			t.Errorf("%d of %d bytes are enough", n, len(data))
+		}
+	}
+}
+
+// TestBundleBounds wants a file that the archive says to lie beyond its end to be refused, under a right checksum too: anybody may have written
+// the bundle.
+func TestBundleBounds(t *testing.T) {
+	var whole bytes.Buffer
+	if _, err := tinyBundle(3).write(&whole); err != nil {
+		t.Fatal(err)
+	}
+	data := whole.Bytes()
+	header := data[bytes.LastIndex(data, []byte("PK\x03\x04")):] // of the last file, whose lengths say where its content begins
+	room := len(header) - sealBytes - 30 - int(binary.LittleEndian.Uint16(header[26:]))
+	for _, more := range []uint16{math.MaxUint16, uint16(room), uint16(room - 1)} { // beyond the end, at it, and with one of its two bytes within
+		binary.LittleEndian.PutUint16(header[28:], more)
+		sum := sha256.Sum256(data[:len(data)-sealBytes])
+		copy(data[len(data)-sealBytes:], hex.EncodeToString(sum[:]))
+		if _, err := parseBundle(data); err == nil || !strings.Contains(err.Error(), `"`+TokenizerFile+`": is compressed, there twice, or not inside the file`) {
+			t.Errorf("content %d bytes further on: %v", more, err)
 		}
 	}
 }

@@ -109,6 +109,29 @@ func TestLockRemoved(t *testing.T) {
 	}
 }
 
+// TestLockGoesLast wants the files of a lock to be removed while it is held: afterwards they may be those of the next.
+func TestLockGoesLast(t *testing.T) {
+	for removed, end := range map[string]func(*RunLock) error{"run.pid": (*RunLock).Unlock, "run.pid run.lock": (*RunLock).Remove} {
+		dir := t.TempDir()
+		l, err := Lock(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		l.remove = func(path string) error {
+			names = append(names, filepath.Base(path))
+			if other, err := Lock(dir); err == nil {
+				t.Errorf("%s is removed when others can take the lock", path)
+				_ = other.Unlock()
+			}
+			return os.Remove(path)
+		}
+		if err := end(l); err != nil || !strings.HasPrefix(strings.Join(names, " "), removed) { // Windows may need a second try
+			t.Errorf("removed %v, want %s: %v", names, removed, err)
+		}
+	}
+}
+
 // treeOf are the names of the checkpoints' folders.
 func treeOf(t *testing.T, m *memoryFS) string {
 	t.Helper()

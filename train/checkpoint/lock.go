@@ -14,8 +14,9 @@ import (
 
 // RunLock is held by the one process that writes to a run's folder. The system gives it up when the process ends, however it ends.
 type RunLock struct {
-	lock *flock.Flock
-	pid  string // path of the file that names the holder
+	lock   *flock.Flock
+	pid    string                  // path of the file that names the holder
+	remove func(path string) error // os.Remove, or a test's that looks on
 }
 
 // Lock takes the lock of a run's folder, which must exist. When another process holds it, the error says so with its process number.
@@ -23,7 +24,8 @@ func Lock(runDir string) (*RunLock, error) {
 	l := &RunLock{
 		lock: flock.New(join(runDir, "run.lock"), flock.SetPermissions(0o644)),
 		// The number has a file of its own because Windows lets nobody else read a locked one.
-		pid: join(runDir, "run.pid"),
+		pid:    join(runDir, "run.pid"),
+		remove: os.Remove,
 	}
 	if err := errors.Join(regular.Check(l.lock.Path()), regular.Check(l.pid)); err != nil {
 		return nil, fmt.Errorf("run folder %s: cannot be locked: %w", runDir, err)
@@ -53,8 +55,8 @@ func (l *RunLock) Unlock() error {
 		return nil
 	}
 	var err error
-	if l.Held() == nil {
-		if err = os.Remove(l.pid); notExist(err) {
+	if l.Held() == nil { // before the lock is given up: afterwards the number may be the next holder's
+		if err = l.remove(l.pid); notExist(err) {
 			err = nil
 		}
 	}
@@ -69,14 +71,14 @@ func (l *RunLock) Remove() error {
 	if err := l.Held(); err != nil {
 		return errors.Join(err, l.Unlock())
 	}
-	if err := os.Remove(l.pid); err != nil && !notExist(err) {
+	if err := l.remove(l.pid); err != nil && !notExist(err) {
 		return errors.Join(err, l.Unlock())
 	}
 	// While it is locked, so that who opened it before finds it gone, and does not hold what is removed.
-	removed := os.Remove(l.lock.Path())
+	removed := l.remove(l.lock.Path())
 	err := l.lock.Unlock()
 	if removed != nil { // Windows removes no open file, and so none that another process has opened by now
-		removed = os.Remove(l.lock.Path())
+		removed = l.remove(l.lock.Path())
 	}
 	return errors.Join(err, removed)
 }
