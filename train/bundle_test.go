@@ -117,11 +117,14 @@ func TestUnfinishedBundle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Mkdir(filepath.Join(dir, ".tmp-step-00000004.zip"), 0o777); err != nil { // none of ours
+		t.Fatal(err)
+	}
 	if name, err := tinyBundle(3).save(checkpoint.OS, dir, 1, func(string, int64) {}); err != nil || name != "step-00000003.zip" {
 		t.Error(name, err)
 	}
 	entries, err := os.ReadDir(dir)
-	if got := fmt.Sprint(entries); err != nil || got != "[- .tmp-mine - mine.zip - step-00000003.zip]" {
+	if got := fmt.Sprint(entries); err != nil || got != "[- .tmp-mine d .tmp-step-00000004.zip/ - mine.zip - step-00000003.zip]" {
 		t.Error(got, err)
 	}
 }

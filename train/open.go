@@ -85,6 +85,9 @@ func findCheckpoint(fsys checkpoint.FS, path string, newest latest) (dir string,
 	dir, refused, err = newest(fsys, checkpointRoot(RunOf(path)))
 	if dir == "" && err == nil {
 		err = fmt.Errorf("%s holds no checkpoint: it is no run's folder, or its run has not saved yet", path)
+		if others, _ := checkpoint.Others(fsys, checkpointRoot(RunOf(path))); len(others) > 0 {
+			err = fmt.Errorf("%s holds no checkpoint: %s", path, others[0])
+		}
 	}
 	return dir, refused, err
 }

@@ -32,13 +32,13 @@ func (f *trainFlags) source(cmd *cobra.Command, path string) (runSource, error) 
 	config := filepath.Join(path, train.ConfigFile)
 	switch {
 	case exists(filepath.Join(path, "manifest.json")):
-		return runSource{}, wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or start another run from it with --set init_from=%s", path, path)
+		return runSource{}, wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or start another run from it with --set %s", path, shellWord("init_from="+path))
 	case !exists(config) && train.RunOf(path) != path:
 		return runSource{}, wrongUsage(cmd, "%s is the folder of a run's checkpoints: give the run's folder, %s", path, train.RunOf(path))
 	case !exists(config):
 		return runSource{}, wrongUsage(cmd, "%s holds no run, as it has no %s: give a run file, a preset or the folder of a run, such as runs/quickstart", path, train.ConfigFile)
 	case f.out != "":
-		return runSource{}, wrongUsage(cmd, "--out %s: a run's folder goes on in that folder; for another run by its settings give %s", f.out, config)
+		return runSource{}, wrongUsage(cmd, "--out %s: a run's folder goes on in that folder; for another run by its settings give %s", shellWord(f.out), shellWord(config))
 	}
 	return runSource{path: path, file: config, dir: filepath.Clean(path), own: true}, nil
 }

@@ -139,6 +139,9 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 	}
 	started := false
 	defer func() { err = errors.Join(err, c.release(cmd, !started)) }()
+	if err := noteOthers(cmd, source.dir); err != nil {
+		return err
+	}
 	if loaded == nil {
 		if source.file, err = f.ownFile(cmd, source.dir); err != nil {
 			return err

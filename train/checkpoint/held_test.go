@@ -87,6 +87,26 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestMovedIsQuoted wants the command that goes on in a folder of an odd name to be one that a shell takes.
+func TestMovedIsQuoted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "my run")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Unlock()
+	if err := os.Rename(dir, dir+"'s"); err != nil {
+		t.Skip("this system moves no folder with an open file: ", err)
+	}
+	want := "go on with prenorm train '" + dir + `'\''s'`
+	if err := l.Held(); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestLockRemoved wants the lock's files to go with it, and who opened the file before to find that out.
 func TestLockRemoved(t *testing.T) {
 	dir := t.TempDir()
