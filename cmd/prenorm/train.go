@@ -28,7 +28,8 @@ type trainFlags struct {
 	maxStep       int64
 	fromStep      int64 // -1 for the newest checkpoint
 
-	finished bool // the folder's run was at its last step before
+	newest   string // checkpoint that is gone on from, "" = none
+	finished bool   // the folder's run was at its last step before
 	outcome  train.Outcome
 }
 

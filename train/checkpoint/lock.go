@@ -17,6 +17,7 @@ type RunLock struct {
 	lock   *flock.Flock
 	pid    string                  // path of the file that names the holder
 	remove func(path string) error // os.Remove, or a test's that looks on
+	killed bool                    // whoever held it before
 }
 
 // Lock takes the lock of a run's folder, which must exist. When another process holds it, the error says so with its process number.
@@ -39,6 +40,8 @@ func Lock(runDir string) (*RunLock, error) {
 	}
 	err = l.Held() // whoever removes a folder may have removed the file between its opening and its locking
 	if err == nil {
+		_, missing := os.Lstat(l.pid)
+		l.killed = missing == nil
 		err = os.WriteFile(l.pid, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644)
 	}
 	if err != nil {
@@ -47,6 +50,9 @@ func Lock(runDir string) (*RunLock, error) {
 	}
 	return l, nil
 }
+
+// AfterKill says whether the process that held the lock before did not give it up itself: it was killed, or the power failed.
+func (l *RunLock) AfterKill() bool { return l.killed }
 
 // Unlock gives the lock up. The lock's file stays, as removing it would let two processes hold two files of one name. Where the folder was moved
 // away, the process number at its path is another's and stays too.
