@@ -111,7 +111,7 @@ type start struct {
 }
 
 // openStart reads a run's newest checkpoint, one checkpoint, or a safetensors file.
-func openStart(path string) (*start, error) {
+func openStart(fsys checkpoint.FS, path string) (*start, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		if err := regular.Check(path); err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func openStart(path string) (*start, error) {
 		}
 		return &start{weights: f.Tensors}, nil
 	}
-	c, _, err := OpenWeights(path)
+	c, _, err := openNewest(fsys, path, checkpoint.Latest, checkpoint.LoadWeights)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,9 @@ func latest(fsys FS, root string, whole func(dir string) error) (dir string, ref
 		return "", nil, err
 	}
 	for i := len(entries) - 1; i >= 0; i-- {
-		if err := whole(entries[i].Dir); err != nil {
+		if err := whole(entries[i].Dir); stopped(err) {
+			return "", nil, err
+		} else if err != nil {
 			refused = append(refused, Refused{entries[i].Dir, err})
 			continue
 		}
@@ -221,14 +223,19 @@ func (f *folder) read(e fileEntry) ([]byte, error) {
 	}
 	defer file.Close()
 	data := make([]byte, e.Size)
-	if _, err := io.ReadFull(file, data); err != nil {
-		return nil, err
+	hash, tensors := sha256.New(), newTensorCheck(e)
+	for rest := data; len(rest) > 0; { // in parts, whose sums are taken while they are in the processor's cache
+		part := rest[:min(len(rest), between)]
+		if _, err := io.ReadFull(file, part); err != nil {
+			return nil, err
+		}
+		hash.Write(part)
+		if _, err := tensors.Write(part); err != nil {
+			return nil, err
+		}
+		rest = rest[len(part):]
 	}
-	tensors := newTensorCheck(e)
-	if _, err := tensors.Write(data); err != nil {
-		return nil, err
-	}
-	if err := tensors.err(hexSum(data) == e.SHA256); err != nil {
+	if err := tensors.err(hex.EncodeToString(hash.Sum(nil)) == e.SHA256); err != nil {
 		return nil, err
 	}
 	return data, nil
