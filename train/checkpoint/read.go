@@ -215,6 +215,9 @@ func (f *folder) openEntry(e fileEntry) (fs.File, error) {
 
 var errChecksum = errors.New("does not have the checksum in the manifest: its content was changed")
 
+// partBytes is how much of a file is read and summed up at a time.
+const partBytes = 1 << 20
+
 // read returns a file's bytes once their checksum is right.
 func (f *folder) read(e fileEntry) ([]byte, error) {
 	file, err := f.openEntry(e)
@@ -224,8 +227,8 @@ func (f *folder) read(e fileEntry) ([]byte, error) {
 	defer file.Close()
 	data := make([]byte, e.Size)
 	hash, tensors := sha256.New(), newTensorCheck(e)
-	for rest := data; len(rest) > 0; { // in parts, whose sums are taken while they are in the processor's cache
-		part := rest[:min(len(rest), between)]
+	for rest := data; len(rest) > 0; { // whose sums are taken while they are in the processor's cache, and which can be stopped between
+		part := rest[:min(len(rest), partBytes)]
 		if _, err := io.ReadFull(file, part); err != nil {
 			return nil, err
 		}

@@ -30,14 +30,11 @@ type stoppableFile struct {
 	stop func() error
 }
 
-// between is how many bytes are read from one question whether to go on to the next.
-const between = 1 << 20
-
 func (f stoppableFile) Read(p []byte) (int, error) {
 	if err := f.stop(); err != nil {
 		return 0, &stopError{err}
 	}
-	return f.File.Read(p[:min(len(p), between)])
+	return f.File.Read(p)
 }
 
 // stopError says that reading was stopped: what was read of a checkpoint by then says nothing of it.
