@@ -108,6 +108,7 @@ func RunOf(path string) string {
 type start struct {
 	weights   []safetensors.Tensor
 	tokenizer token.Tokenizer // nil: a bare weights file has none
+	config    []byte          // the run file; nil as above
 }
 
 // openStart reads a run's newest checkpoint, one checkpoint, or a safetensors file.
@@ -126,7 +127,7 @@ func openStart(fsys checkpoint.FS, path string) (*start, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &start{weights: c.Weights}
+	s := &start{weights: c.Weights, config: c.Files[ConfigFile]}
 	if _, ok := c.Files[TokenizerFile]; ok {
 		if s.tokenizer, err = TokenizerOf(c); err != nil {
 			return nil, err

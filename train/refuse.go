@@ -169,6 +169,11 @@ func (l *loop) checkStart(r *Refused) error {
 		c.Context = t.Shape[0]
 	}
 	if err := fitModel(c, l.first.weights); err != nil {
+		if l.Differs != nil && l.first.config != nil {
+			for _, line := range l.Differs(l.first.config) {
+				err = fmt.Errorf("%w\n  %s", err, line)
+			}
+		}
 		return fmt.Errorf("%s: %w", l.InitFrom, err)
 	}
 	return nil

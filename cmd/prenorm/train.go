@@ -225,6 +225,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 func (f *trainFlags) job(ctx context.Context, cmd *cobra.Command, loaded *configs.Loaded, source runSource, room *room) train.Job {
 	job := jobOf(loaded.Run)
 	job.Dir, job.Config, job.Room = source.dir, loaded.YAML(), room.lacks
+	job.Differs = func(config []byte) []string { return modelDiffers(config, loaded.Run) }
 	job.Stdin, job.Out = inputOf(ctx, cmd.InOrStdin()), cmd.OutOrStdout()
 	if slices.Contains(job.Data.Paths(), "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
