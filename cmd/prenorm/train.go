@@ -55,8 +55,8 @@ steps to say what memory, time and disk the run takes; it leaves nothing in the 
 of four times more or fewer tokens than its learning rate was chosen for is warned of: chosen by the run file for its own sizes, where
 --set changes them and not train.optimizer.lr, or by the preset that has the same model, optimizer and rate.
 
-Ctrl-C stops the run after saving it, as the end of the terminal does, or before its first step at once; a second Ctrl-C quits at once, and says
-which checkpoint was saved last. The exit code is then 130.`,
+Ctrl-C stops the run after saving it, as the end of the terminal does, or before its first step at once; a second Ctrl-C quits at once, and
+says which checkpoint was saved last. The exit code is then 130.`,
 		Example: `  prenorm train quickstart
   prenorm train quickstart --set data.train=book.txt --set train.steps=1000 --out runs/book
   prenorm train quickstart --set data.train='[corpus/, dump.jsonl.zst]' --set data.field=body

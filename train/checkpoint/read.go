@@ -238,7 +238,8 @@ func (f *folder) read(e fileEntry) ([]byte, error) {
 		}
 		rest = rest[len(part):]
 	}
-	if err := tensors.err(hex.EncodeToString(hash.Sum(nil)) == e.SHA256); err != nil {
+	sum := hex.EncodeToString(hash.Sum(nil))
+	if err := tensors.err(sum == e.SHA256); err != nil {
 		return nil, err
 	}
 	return data, nil
