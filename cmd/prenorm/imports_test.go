@@ -57,7 +57,7 @@ var packages = map[string]string{
 
 	"train":                           "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/profile train/safetensors train/schedule",
 	"train/bench":                     "data/batch kernels model model/exec model/sample train train/profile",
-	"train/checkpoint":                "data/regular train/safetensors",
+	"train/checkpoint":                "configs/problem data/regular train/safetensors",
 	"train/checkpoint/checkpointtest": "train/checkpoint",
 	"train/lab":                       "configs/problem data/... kernels/... model model/block model/exec train/...",
 	"train/lab/report":                "",
