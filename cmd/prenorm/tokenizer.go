@@ -139,7 +139,7 @@ func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	t, err := token.Train(f.Training, c.texts(), nil)
+	t, err := token.Train(f.Training, c.texts(token.PlacesToTrain("bpe")), nil)
 	if err != nil {
 		return usageError{ofTrained(err)}
 	}
