@@ -118,8 +118,8 @@ func Unmarshal(file []byte) (Tokenizer, error) {
 	return t, nil
 }
 
-// Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, or a SentencePiece
-// model.
+// Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, a SentencePiece
+// model, or the meta.pkl of nanoGPT's characters.
 func Load(path string) (Tokenizer, error) {
 	f, err := regular.Open(path)
 	if err != nil {
@@ -149,6 +149,8 @@ func read(file []byte) (Tokenizer, error) {
 		foreign = unmarshalHF
 	case isSentencePiece(file):
 		foreign = newSentencePiece
+	case isPickle(file):
+		foreign = unmarshalMeta
 	default:
 		return Unmarshal(file)
 	}
