@@ -150,8 +150,9 @@ func (t *Foreign) Read(dst []int32, off int64) error {
 		t.buffer = make([]byte, size)
 	}
 	b := t.buffer[:size]
-	if _, err := t.file.ReadAt(b, t.Byte(off)); err != nil {
-		return fmt.Errorf("token file: %w", err)
+	if n, err := t.file.ReadAt(b, t.Byte(off)); n < len(b) { // at the file's end io.EOF may come with all of it
+		return fmt.Errorf("token file %s: byte %d: %w: the file was cut short, or is out of reach, since it was opened: start again when nothing writes to it",
+			t.file.Name(), t.Byte(off)+int64(n), err)
 	}
 	for i := range dst {
 		if t.width == 2 {
@@ -176,7 +177,8 @@ func WriteForeign(path, format string, from *Reader, stop func() error) error {
 	form := llmcNarrow
 	if v := from.Meta().Vocab; v > maxNarrow {
 		if form = llmcWide; format != LLMC {
-			return fmt.Errorf("token file %s: ids have 2 bytes there, and a vocabulary of %d ids needs more: write the format %s", path, v, LLMC)
+			return fmt.Errorf("token file %s: ids have 2 bytes there, and a vocabulary of %d ids needs more: write the format %s, or take a tokenizer of at most %d ids, such as gpt2",
+				path, v, LLMC, maxNarrow)
 		}
 	}
 	if format == LLMC && from.Len() > math.MaxInt32 {
