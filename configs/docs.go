@@ -18,7 +18,7 @@ var docs = map[string]string{
 	"data.field":             "where a row's text is: a key or column, with dots for one inside another (jsonl, csv, tsv, parquet)",
 	"data.newlines":          "keep line ends as they are, or fold CR LF to LF",
 	"data.nul":               "what happens to bytes of value 0: keep, drop or fail",
-	"data.duplicates":        "documents that are copies of an earlier one: keep, drop_exact (the same bytes) or drop_near (similar words too; prenorm data report lists them)",
+	"data.duplicates":        "documents that are copies of an earlier one of the same source: keep, drop_exact (the same bytes) or drop_near (similar words too); copies in other sources stay (prenorm data report lists both)",
 	"data.invalid_utf8":      "what happens to text that is not UTF-8: fail, replace by U+FFFD, or drop",
 	"data.sources":           "several texts with weights in place of train: a list of {name, train, val, weight, field}; val none = val.fraction of it, weight 1, field \"\" = data.field",
 	"data.stages":            "other weights of the sources from later steps on: a list of {from: STEP, weights: [one a source]}",

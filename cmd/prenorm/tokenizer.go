@@ -144,6 +144,7 @@ func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) (err error
 	if err != nil {
 		return usageError{ofTrained(err)}
 	}
+	noteTexts(cmd, c.Note())
 	if t.Vocab() < f.Vocab {
 		note(cmd.ErrOrStderr(), "the text yields %d of the %d token ids asked for (--vocab)", t.Vocab(), f.Vocab)
 	}

@@ -111,6 +111,7 @@ func (f *tokenizerCompareFlags) run(cmd *cobra.Command, patterns []string) (err 
 			text = text[n:]
 		}
 	}
+	noteTexts(cmd, c.Note())
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), figures)
 	}

@@ -196,7 +196,7 @@ func TestEncodeFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []int32{'a', 'b', 'c', 'x', 0xEF, 0xBF, 0xBD, 'z', 'i', 'n'}
-	if !slices.Equal(text.IDs, want) || text.Documents != 3 || text.Bytes != 10 {
+	if !slices.Equal(text.IDs, want) || text.Documents != 3 || text.Bytes != 10 || !strings.HasPrefix(text.Note, "1 run of bytes that are not UTF-8 (at b.md:1) is read as U+FFFD") {
 		t.Errorf("%+v", text)
 	}
 	if _, err := EncodeFiles(tok, []string{"*"}, invalid("fail"), nil); err == nil || !strings.Contains(err.Error(), "b.md:1:") {
