@@ -13,7 +13,7 @@ var docs = map[string]string{
 	"data.tokenizer.kind":    "byte, char, bpe (trained on the text), gpt2, p50k, cl100k or o200k",
 	"data.tokenizer.vocab":   "the vocabulary size that bpe is trained to",
 	"data.tokenizer.unknown": "what char does with a character it has not seen in training: fail, or unk for <unk>",
-	"data.tokenizer.file":    "an existing tokenizer file in place of a kind: prenorm's, a tokenizer.json (byte-level BPE) or a SentencePiece model (BPE)",
+	"data.tokenizer.file":    "an existing tokenizer file in place of a kind: prenorm's, a tokenizer.json (byte-level BPE), a SentencePiece model (BPE) or nanoGPT's meta.pkl",
 	"data.format":            "how documents lie in standard input and in files whose names do not tell: an extension such as txt, jsonl or csv.gz",
 	"data.field":             "where a row's text is: a key or column, with dots for one inside another (jsonl, csv, tsv, parquet)",
 	"data.newlines":          "keep line ends as they are, or fold CR LF to LF",
