@@ -34,7 +34,7 @@ func Load(path string, sets []string) (*Loaded, error) {
 	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() { // a folder may have a preset's name
 		err = fmt.Errorf("%s is a folder: %w", path, fs.ErrNotExist)
 		if _, ok := Preset(path); !ok {
-			return nil, fmt.Errorf("reading the run file: %s is a folder (a path to a .yaml file, such as %s of a run's folder, or a preset: %s)", path, filepath.Join(path, "config.yaml"), strings.Join(Presets(), ", "))
+			return nil, fmt.Errorf("reading the run file: %s is a folder (give a .yaml file, such as %s of a run, or a preset: %s)", path, filepath.Join(path, "config.yaml"), strings.Join(Presets(), ", "))
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func Load(path string, sets []string) (*Loaded, error) {
 			return nil, fmt.Errorf("no run file and no preset %s (did you mean %s?)", path, near)
 		}
 	}
-	return nil, fmt.Errorf("reading the run file: %w (a path to a .yaml file, or a preset: %s)", err, strings.Join(Presets(), ", "))
+	return nil, fmt.Errorf("reading the run file: %w%s: give a .yaml file, the folder of a run, or a preset (%s)", err, problem.MeantPath(path), strings.Join(Presets(), ", "))
 }
 
 // readFile reads no more of a file than it takes to see that it is too large. It may be a pipe, such as a shell makes of the output of another

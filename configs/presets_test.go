@@ -92,7 +92,7 @@ func TestPresetUnknown(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "no run file and no preset quikstart (did you mean quickstart?)") {
 		t.Error(err)
 	}
-	if _, err = Load("nowhere/run.yaml", nil); err == nil || !strings.Contains(err.Error(), "a preset: gpt2-124m, ") {
+	if _, err = Load("nowhere/run.yaml", nil); err == nil || !strings.Contains(err.Error(), "or a preset (gpt2-124m, ") {
 		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 
+	"prenorm/configs/problem"
 	"prenorm/data/batch"
 	"prenorm/data/regular"
 	"prenorm/kernels"
@@ -36,7 +37,9 @@ type Bundle struct {
 // ReadBundle reads a bundle and checks its checksum. Its errors name the file and the rule.
 func ReadBundle(path string) (*Bundle, error) {
 	info, err := os.Stat(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("bundle %s does not exist%s: name one of a run's folder, such as runs/NAME/%s/step-00000100%s", path, problem.MeantPath(path), BundleFolder, bundleSuffix)
+	} else if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {

@@ -2,15 +2,12 @@ package train
 
 import (
 	"errors"
-	"runtime"
-	"syscall"
+
+	"prenorm/data/shard"
 )
 
 // DiskFull says whether an error is that of a disk without room, or of a quota that is used up.
-func DiskFull(err error) bool {
-	const windowsDiskFull = syscall.Errno(112)
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || runtime.GOOS == "windows" && errors.Is(err, windowsDiskFull)
-}
+func DiskFull(err error) bool { return shard.Full(err) }
 
 // saveInWhatIsLeft saves the present state after something else had no room, as a moment later there may be some. What was measured comes first:
 // a checkpoint whose steps are not in the measurements would leave a hole in them.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"prenorm/configs/problem"
 	"prenorm/data/regular"
 	"prenorm/data/token"
 	"prenorm/train/checkpoint"
@@ -72,7 +73,7 @@ func findCheckpoint(fsys checkpoint.FS, path string, newest latest) (dir string,
 	info, err := os.Stat(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil, fmt.Errorf("%s does not exist: give the folder of a run, such as runs/quickstart, or of one checkpoint in it", path)
+			return "", nil, fmt.Errorf("%s does not exist%s: give the folder of a run, such as runs/quickstart, or of one checkpoint in it", path, problem.MeantPath(path))
 		}
 		return "", nil, err
 	}

@@ -39,17 +39,18 @@ func newBench() *cobra.Command {
   train    whole training steps, clipping and the optimizer included, and each kernel's part of them
   sample   reading a prompt, and writing token by token, with weights in float32, in bfloat16 and in 8 bits
 
-Beside the figures stand ceilings that are measured first: the memory traffic of a large copy and of reading, and the arithmetic of the best
-square matrix product, in the run's precision, and on a CPU of multiply-adds in registers, which is then what shares are of. A kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every
-view once: what is written at the speed of a copy, with as much of what is read, and what is read besides at that of reading) would take there, over the time it took; it is above 100% where a cache holds the views. The training step's share of peak is
-the model's arithmetic in matrix products and attention (the backward pass as computed, without what it computes again) over the ceiling
-of arithmetic: model FLOPs utilisation against what was measured, not against a data sheet. Writing token by token is held against reading from memory as it was
-right before or after, whichever was faster. For the step's kernels some more steps are timed
-launch by launch; on a GPU that costs time itself, so that their sum may be more than the step's median. On a CPU the reference kernels are timed too,
-where that is quick: "naive" is how many times slower they are.
+Beside the figures stand ceilings that are measured first: the memory traffic of a large copy and of reading, and the arithmetic of the
+best square matrix product, in the run's precision, and on a CPU of multiply-adds in registers, which is then what shares are of. A
+kernel's share of the ceiling is the least time that its arithmetic or its memory traffic (every view once: what is written at the speed
+of a copy, with as much of what is read, and what is read besides at that of reading) would take there, over the time it took; it is above
+100% where a cache holds the views. The training step's share of peak is the model's arithmetic in matrix products and attention (the
+backward pass as computed, without what it computes again) over the ceiling of arithmetic: model FLOPs utilisation against what was
+measured, not against a data sheet. Writing token by token is held against reading from memory as it was right before or after, whichever
+was faster. For the step's kernels some more steps are timed launch by launch; on a GPU that costs time itself, so that their sum may be
+more than the step's median. On a CPU the reference kernels are timed too, where that is quick: "naive" is how many times slower they are.
 
---profile FILE writes a trace of three training steps, launch by launch, where FILE ends in .json, and a CPU profile of what is measured, for
-go tool pprof, where it ends in .pprof or .prof. --compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
+--profile FILE writes a trace of three training steps, launch by launch, where FILE ends in .json, and a CPU profile of what is measured,
+for go tool pprof, where it ends in .pprof or .prof. --compare reads the JSON of an earlier call and prints ratios: above 1 is faster now.`,
 		Example: `  prenorm bench --config quickstart
   prenorm bench train --config gpt2-124m --device cuda --json > before.json
   prenorm bench train --config gpt2-124m --device cuda --set kernels.matmul=own --compare before.json
@@ -58,7 +59,7 @@ go tool pprof, where it ends in .pprof or .prof. --compare reads the JSON of an 
 		ValidArgs: benchParts,
 		RunE:      f.run,
 	}
-	cmd.Flags().StringVar(&f.config, "config", "quickstart", "`run file` or preset whose model and training are measured")
+	cmd.Flags().StringVar(&f.config, "config", "quickstart", "`run file`, preset or run's folder whose model and training are measured")
 	cmd.Flags().Float64Var(&f.seconds, "seconds", 5, "about how many `seconds` each part measures")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	cmd.Flags().StringVar(&f.compare, "compare", "", "print ratios to the figures in this `file`, which --json wrote")

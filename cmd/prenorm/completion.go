@@ -15,8 +15,8 @@ func addCompletion(root *cobra.Command) {
 		if c.Name() != "completion" {
 			continue
 		}
-		c.Short = "write a script that completes commands, presets and keys in a shell"
-		c.Long = `Write a script with which a shell completes commands, presets, keys of --set, their words, and files.
+		c.Short = "write a script that completes commands, presets, runs and keys in a shell"
+		c.Long = `Write a script with which a shell completes commands, presets, the folders of runs, keys of --set, their words, and files.
 
 The script for bash needs the package bash-completion of the system (with Homebrew: bash-completion@2); without it nothing completes.`
 		c.Example = `  prenorm completion bash > /etc/bash_completion.d/prenorm

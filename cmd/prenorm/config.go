@@ -19,12 +19,13 @@ type configFlags struct {
 func newConfig() *cobra.Command {
 	f := &configFlags{}
 	cmd := &cobra.Command{
-		Use:   "config [RUN.yaml]",
+		Use:   "config [RUN.yaml|RUN]",
 		Short: "show a run file with every key filled in, the known keys, or the presets",
-		Long: `Show a run file or preset with every key filled in; what it prints is itself a run file. --diff shows only the keys that another run
-file has otherwise.`,
+		Long: `Show a run file, a preset or the settings of a run in its folder with every key filled in; what it prints is itself a run file. --diff shows
+only the keys that another one has otherwise.`,
 		Example: `  prenorm config quickstart > my.yaml
   prenorm config my.yaml --set model.layers=6 --diff quickstart
+  prenorm config runs/mine --diff runs/other
   prenorm config --keys                             # every key, its default and meaning
   prenorm config --presets`,
 		Args:              cobra.ArbitraryArgs,
@@ -34,7 +35,7 @@ file has otherwise.`,
 	f.setFlag(cmd)
 	cmd.Flags().BoolVar(&f.keys, "keys", false, "list every key of a run file with its type, default, meaning and words")
 	cmd.Flags().BoolVar(&f.presets, "presets", false, "list the run files that are built in")
-	cmd.Flags().StringVar(&f.diff, "diff", "", "show the keys in which this `run file` or preset differs")
+	cmd.Flags().StringVar(&f.diff, "diff", "", "show the keys in which this `run file`, preset or run's folder differs")
 	must(cmd.RegisterFlagCompletionFunc("diff", completeRunFile))
 	return cmd
 }
@@ -50,7 +51,7 @@ func (f *configFlags) run(cmd *cobra.Command, args []string) error {
 		f.list(cmd)
 		return nil
 	}
-	if err := arguments(1, 1, "one run file or preset, such as quickstart")(cmd, args); err != nil {
+	if err := arguments(1, 1, aRunFile)(cmd, args); err != nil {
 		return err
 	}
 	l, err := f.load(cmd, args[0])

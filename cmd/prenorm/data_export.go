@@ -28,15 +28,16 @@ type dataExportFlags struct {
 func newDataExport() *cobra.Command {
 	f := &dataExportFlags{}
 	cmd := &cobra.Command{
-		Use:   "export RUN.yaml --out FOLDER",
+		Use:   "export RUN.yaml|RUN --out FOLDER",
 		Short: "write a run's tokens as nanoGPT's train.bin and val.bin, or as shards of llm.c",
-		Long: `Prepare the text of a run file and write its tokens in the form of another program, with the tokenizer beside them: train.bin and val.bin, of
-several sources NAME-train.bin and NAME-val.bin. Both formats have 2 bytes an id, so the vocabulary has at most 65536 ids; llm.c's has a
-header. prenorm reads both: data.train: train.bin, with tokenizer.tok in data.tokenizer.file; prenorm tokenizer export makes a tokenizer.json of
-that file.`,
+		Long: `Prepare the text of a run file, or of the run in a folder, and write its tokens in the form of another program, with the tokenizer beside
+them: train.bin and val.bin, of several sources NAME-train.bin and NAME-val.bin. Both formats have 2 bytes an id, so the vocabulary has at
+most 65536 ids; llm.c's has a header. prenorm reads both: data.train: train.bin, with tokenizer.tok in data.tokenizer.file; prenorm
+tokenizer export makes a tokenizer.json of that file.`,
 		Example: `  prenorm data export quickstart --out tokens
-  prenorm data export run.yaml --format llm.c --out tokens --set data.tokenizer.kind=gpt2`,
-		Args:              arguments(1, 1, "one run file or preset"),
+  prenorm data export run.yaml --format llm.c --out tokens --set data.tokenizer.kind=gpt2
+  prenorm data export runs/quickstart --out tokens`,
+		Args:              arguments(1, 1, aRunFile),
 		ValidArgsFunction: completeRunFile,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
@@ -81,7 +82,7 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 	}
 	stages := metrics.NewStages(cmd.ErrOrStderr())
 	defer stages.Close()
-	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Stdin: stdin, Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
+	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Temporary: true, Stdin: stdin, Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
 	if err != nil {
 		return err
 	}

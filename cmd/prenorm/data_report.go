@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/configs"
+	"prenorm/configs/problem"
 	"prenorm/data/dataset"
 	"prenorm/data/shard"
 	"prenorm/data/survey"
@@ -28,22 +29,25 @@ type dataReportFlags struct {
 func newDataReport() *cobra.Command {
 	f := &dataReportFlags{}
 	cmd := &cobra.Command{
-		Use:   "report RUN.yaml | report FILE...",
+		Use:   "report RUN.yaml|RUN | report FILE...",
 		Short: "what is in a text: sizes, scripts, copies, overlap, and what little knowledge reaches",
-		Long: `Survey the text of a run file or preset, or of files, globs and folders: documents, bytes and tokens, lengths, scripts, documents that are copies
-of others or nearly so, validation text that occurs in the training text, the lines of reference that losses are told by, and what gzip and zstd
-make of the text. Files are divided, and named, as a run would. Of several sources (data.sources) there is a table of each and of all, their weights
-beside their sizes, and which one's validation text is in which one's training text. Token files (.bin of nanoGPT or llm.c) are looked at by the text
-that their ids stand for, where --tokenizer or the run file names their tokenizer, and by their ids alone where nothing does.
+		Long: `Survey the text of a run file, a preset or the run in a folder, or of files, globs and folders: documents, bytes and tokens, lengths,
+scripts, documents that are copies of others or nearly so, validation text that occurs in the training text, the lines of reference that
+losses are told by, and what gzip and zstd make of the text. Files are divided, and named, as a run would. Of several sources
+(data.sources) there is a table of each and of all, their weights beside their sizes, and which one's validation text is in which one's
+training text. Token files (.bin of nanoGPT or llm.c) are looked at by the text that their ids stand for, where --tokenizer or the run
+file names their tokenizer, and by their ids alone where nothing does.
 
-The tokens of a run's text are kept where training looks for them (data.cache, or runs/NAME/data), so that the run starts at once; those of files
-are not kept. Copies are left out of training by data.duplicates. docs/data-report.md says how every figure is made, and what memory it takes.`,
+The tokens of a run's text are kept where training looks for them (data.cache, or runs/NAME/data), so that the run starts at once; those
+of files are not kept. Copies are left out of training by data.duplicates. docs/data-report.md says how every figure is made, and what
+memory it takes.`,
 		Example: `  prenorm data report run.yaml
+  prenorm data report runs/quickstart
   prenorm data report quickstart --set data.train=corpus/ --out report   # report/report.html, with plots
   prenorm data report 'texts/*.jsonl.gz' --tokenizer gpt2 --json
   prenorm data report train.bin --tokenizer gpt2`,
-		Args:              arguments(1, -1, "a run file or preset, or files of text"),
-		ValidArgsFunction: completeRunFile,
+		Args:              arguments(1, -1, "a run file, a preset or a run's folder, or files of text"),
+		ValidArgsFunction: completeReported,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.setFlag(cmd)
@@ -57,6 +61,9 @@ are not kept. Copies are left out of training by data.duplicates. docs/data-repo
 
 // source reads the run file, or puts the files into the default one. kept says whether the tokens are a run's.
 func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs.Run, kept bool, err error) {
+	if near := problem.Closest(args[0], configs.Presets()); near != "" && len(args) == 1 && near != args[0] && !exists(args[0]) {
+		return run, false, wrongUsage(cmd, "there is no text, run file or preset %s (did you mean %s?)", args[0], near)
+	}
 	extension := strings.ToLower(filepath.Ext(args[0]))
 	if len(args) == 1 && (extension == ".yaml" || extension == ".yml" || slices.Contains(configs.Presets(), args[0]) || isRunFolder(args[0])) {
 		loaded, err := f.load(cmd, args[0])
@@ -83,6 +90,9 @@ func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs
 	case f.tokenizer == "":
 	case slices.Contains(token.Kinds(), f.tokenizer):
 		run.Data.Tokenizer.Kind, run.Data.Tokenizer.File = f.tokenizer, ""
+	case !exists(f.tokenizer):
+		return run, false, wrongUsage(cmd, "--tokenizer %s: is neither a file%s nor a kind%s: the kinds are %s", f.tokenizer, problem.MeantPath(f.tokenizer),
+			meantWord(f.tokenizer, token.Kinds()), strings.Join(token.Kinds(), ", "))
 	default:
 		run.Data.Tokenizer.File = f.tokenizer
 	}
@@ -90,6 +100,9 @@ func (f *dataReportFlags) source(cmd *cobra.Command, args []string) (run configs
 }
 
 func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if err := mayBeFolder(cmd, "out", f.out); err != nil {
+		return err
+	}
 	run, kept, err := f.source(cmd, args)
 	if err != nil {
 		return err
@@ -127,7 +140,7 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 		dir, run.Data.Cache = temporary, ""
 	}
 	progress := dataset.WithUnit(stages.Show)
-	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line, Text: inSurvey})
+	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Temporary: dir == temporary, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line, Text: inSurvey})
 	if err != nil {
 		return err
 	}

@@ -66,9 +66,9 @@ func TestDataReport(t *testing.T) {
 // TestDataReportMistakes wants messages for what cannot be surveyed, and nothing left behind.
 func TestDataReportMistakes(t *testing.T) {
 	inTexts(t)
-	command("data", "report").want(t, exitUsage, "a run file or preset, or files of text")
+	command("data", "report").want(t, exitUsage, "a run file, a preset or a run's folder, or files of text")
 	command("data", "report", "none.txt").want(t, exitFailure, "none.txt")
-	command("data", "report", "a.jsonl", "--tokenizer", "none.json").want(t, exitFailure, "none.json")
+	command("data", "report", "a.jsonl", "--tokenizer", "none.json").want(t, exitUsage, "none.json")
 	command("data", "report", "run.yaml", "--set", "data.duplicates=some").want(t, exitUsage, "data.duplicates", "drop_near")
 	command("data", "nothing").want(t, exitUsage, "nothing")
 	write(t, "empty.yaml", "name: empty\n")

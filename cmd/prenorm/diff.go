@@ -26,8 +26,9 @@ code is 0 where both are the same, and where only settings differ that change no
 anything else does.`,
 		Example: `  prenorm diff runs/a runs/b
   prenorm diff runs/a/checkpoints/step-00000100 runs/a/checkpoints/step-00000200 --json`,
-		Args: arguments(2, 2, "two folders of runs or of checkpoints"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1]) },
+		Args:              arguments(2, 2, "two folders of runs or of checkpoints"),
+		ValidArgsFunction: completeRuns,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1]) },
 	}
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the differences as JSON")
 	return cmd

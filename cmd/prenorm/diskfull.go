@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/data/dataset"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
@@ -52,8 +53,13 @@ func (f *trainFlags) explain(cmd *cobra.Command, source runSource, err error) er
 	default:
 		b.WriteString("nothing was trained")
 	}
-	room := ""
-	if a, err := checkpoint.Audit(checkpoint.OS, newest); newest != "" && err == nil {
+	room, folder := "", source.dir
+	if full := (*dataset.Full)(nil); errors.As(err, &full) {
+		folder = full.Folder
+		if tells := full.Tells(); tells != "" {
+			b.WriteString(": " + tells)
+		}
+	} else if a, err := checkpoint.Audit(checkpoint.OS, newest); newest != "" && err == nil {
 		room = fmt.Sprintf(" (a checkpoint takes %s)", metrics.Bytes(a.Bytes))
 	}
 	again := commandLine(cmd, source.path, "max-step")
@@ -64,7 +70,7 @@ func (f *trainFlags) explain(cmd *cobra.Command, source runSource, err error) er
 	case f.fromStep >= 0:
 		again += fmt.Sprintf(" --from-step %d", f.fromStep)
 	}
-	fmt.Fprintf(&b, "\nmake room on the disk of %s%s, then go on with:\n  %s", source.dir, room, again)
+	fmt.Fprintf(&b, "\nmake room on the disk of %s%s, then go on with:\n  %s", folder, room, again)
 	return ended{b.String(), err}
 }
 

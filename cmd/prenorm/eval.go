@@ -27,7 +27,7 @@ type evalFlags struct {
 func newEval() *cobra.Command {
 	f := &evalFlags{}
 	cmd := &cobra.Command{
-		Use:   "eval RUN [TEXT...]",
+		Use:   "eval RUN|CHECKPOINT [TEXT...]",
 		Short: "measure the loss of a trained model on a text",
 		Long: `Measure a trained model's loss on texts: files, globs, folders, or - for standard input, of every format that training reads.
 Without a text it is the run's own validation text, and the figures are those that training printed: its tokens lie in the run's folder, and
@@ -42,8 +42,9 @@ Perplexities of models with different tokenizers cannot be compared; bits a byte
 		Example: `  prenorm eval runs/quickstart
   prenorm eval runs/quickstart book.txt 'more/*.txt' --json
   prenorm eval runs/quickstart/checkpoints/step-00000300 - < book.txt`,
-		Args: arguments(1, -1, "the folder of a run or of a checkpoint, and texts"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
+		Args:              arguments(1, -1, "the folder of a run or of a checkpoint, and texts"),
+		ValidArgsFunction: completeRunAndTexts,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
 	}
 	cmd.Flags().IntVar(&f.windows, "windows", 0, "read only so many windows, evenly spread over the text, 0 = all (without a text: as in training)")
 	f.addText(cmd, "", "; default as the run did")

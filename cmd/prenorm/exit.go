@@ -49,7 +49,7 @@ func report(w io.Writer, err error) int {
 		fmt.Fprintln(w, problems)
 		return exitUsage
 	}
-	fmt.Fprintln(w, "prenorm:", err)
+	fmt.Fprintln(w, "prenorm:", withAdvice(err))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}

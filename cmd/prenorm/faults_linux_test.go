@@ -122,6 +122,24 @@ func TestDiskFills(t *testing.T) {
 	same(t, "whole", "disk/run")
 }
 
+// TestDiskFullOfTokens has no room for a text's tokens: the error says how much is missing on which disk, that of data.cache, and of commands that keep
+// nothing it promises nothing.
+func TestDiskFullOfTokens(t *testing.T) {
+	inTiny(t)
+	withMachine(t, 1<<33, -1)
+	write(t, "text.txt", strings.Repeat(read(t, "text.txt"), 100))
+	smallDisk(t, 40)
+	all := []string{"train", "tiny.yaml", "--out", "run", "--set", "data.cache=disk/cache"}
+	command(all...).want(t, exitFailure, "the disk is full: write disk/cache/train-", "no space left on device\nnothing was trained: about ", " of token ids are still to be written and ",
+		" are free; encoding training text begins anew\nmake room on the disk of disk/cache, then go on with:\n  prenorm "+strings.Join(all, " "))
+	r := command("data", "export", "tiny.yaml", "--out", "disk/export").want(t, exitFailure, "no space left on device: about ", " are free: make room on the disk of disk/export/cache-")
+	if strings.Contains(r.errOut, "encoding training text begins") || strings.Contains(r.errOut, "goes on after") {
+		t.Errorf("what is removed is promised\n%s", r.errOut)
+	}
+	remount(t, 0, "size=8m")
+	command(append(all, "--max-step", "1")...).want(t, exitOK)
+}
+
 // TestReadOnlyDisk goes on with a run whose disk cannot be written to: an error says so, nothing has changed, and it goes on once it can.
 func TestReadOnlyDisk(t *testing.T) {
 	inTiny(t)

@@ -49,8 +49,9 @@ Of a bundle, the file of a step that training held back, it shows what was recor
   prenorm inspect runs/quickstart --plot stream.png   # layers by steps; .svg and .pdf too
   prenorm inspect runs/quickstart --loss loss.png     # losses beside ln V, unigram and bigram
   prenorm inspect runs/book/guard/step-00000123.zip   # a step that was held back`,
-		Args: arguments(1, 1, "the folder of a run, or a bundle"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Args:              arguments(1, 1, "the folder of a run, or a bundle"),
+		ValidArgsFunction: completeInspected,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	cmd.Flags().Int64Var(&f.step, "step", 0, "the step shown by layer, 0 = the last that was inspected")
 	cmd.Flags().StringVar(&f.plot, "plot", "", "draw heat maps, sub-layers by steps, to a `file`: .png, .svg or .pdf")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prenorm/configs"
+	"prenorm/configs/problem"
 	"prenorm/data/baseline"
 	"prenorm/data/regular"
 	"prenorm/train"
@@ -25,7 +26,11 @@ func recordsOf(dir string) ([]metrics.Record, error) {
 		return nil, fmt.Errorf("%s holds no %s: nothing was trained yet, or it was removed; a run that goes on begins it anew", dir, train.MetricsFile)
 	}
 	if !exists(path) {
-		return nil, fmt.Errorf("%s holds no %s: give the folder of a run, such as runs/quickstart", dir, train.MetricsFile)
+		such := "such as runs/quickstart"
+		if run := train.RunOf(dir); run != dir {
+			such = run
+		}
+		return nil, fmt.Errorf("%s holds no %s%s: give the folder of a run, %s", dir, train.MetricsFile, problem.MeantPath(dir), such)
 	}
 	return metrics.Read(path)
 }

@@ -63,8 +63,11 @@ func (f *labFlags) seedsFlag(cmd *cobra.Command, def ...int64) {
 	wholesVar(cmd.Flags(), &f.seeds, "seeds", def, "1,2", "`seeds`, separated by commas")
 }
 
-// check refuses lists without entries and placements that do not exist.
+// check refuses lists without entries, placements that do not exist, and a place that is no folder.
 func (f *labFlags) check(cmd *cobra.Command, known []string) error {
+	if err := mayBeFolder(cmd, "out", f.out); err != nil {
+		return err
+	}
 	if cmd.Flags().Lookup("seeds") != nil && len(f.seeds) == 0 {
 		return wrongUsage(cmd, "--seeds wants at least one seed")
 	}

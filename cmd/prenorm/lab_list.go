@@ -97,5 +97,5 @@ func listUsage(cmd *cobra.Command, err error) error {
 	if errors.As(err, &bad) && errors.As(err, &entry) {
 		return wrongUsage(cmd, "--%s %w", bad.GetFlag().Name, entry)
 	}
-	return wrongUsage(cmd, "%w", err)
+	return flagMistake(cmd, err)
 }

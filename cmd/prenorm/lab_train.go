@@ -109,7 +109,7 @@ func (f *labTrainFlags) train(cmd *cobra.Command, path string, report func(lab.G
 	if g.Model.Vocab < text.Vocab {
 		return usageError{fmt.Errorf("model.vocab is %d, the tokenizer has %d ids: set model.vocab to 0 (the tokenizer's) or to %d or more", g.Model.Vocab, text.Vocab, text.Vocab)}
 	}
-	note(cmd.OutOrStdout(), "%d runs of %d steps into %s; finished runs are kept there and not trained again", g.Size(), g.Train.Steps, f.out)
+	note(cmd.OutOrStdout(), "%s of %s into %s; finished runs are kept there and not trained again", counted(g.Size(), "run"), counted(g.Train.Steps, "step"), f.out)
 	runner := f.runner(cmd, text, loaded.Run.Device, loaded.Run.Workers)
 	places, err := g.Run(ctx, runner)
 	if ctx.Err() != nil {
@@ -124,7 +124,7 @@ func (f *labTrainFlags) train(cmd *cobra.Command, path string, report func(lab.G
 		return err
 	}
 	if added > 0 {
-		note(cmd.OutOrStdout(), "shown as well: %d runs that earlier commands left in the folder, with the same settings but for placement, rate, warm-up or seed", added)
+		note(cmd.OutOrStdout(), "shown as well: %s that earlier commands left in the folder, with the same settings but for placement, rate, warm-up or seed", counted(added, "run"))
 	}
 	return f.write(cmd, report(wide, text, places))
 }
@@ -163,18 +163,19 @@ func newRunner(cmd *cobra.Command, dir string, text *lab.Text, device string, wo
 func newLabCompare() *cobra.Command {
 	f := &labTrainFlags{}
 	cmd := &cobra.Command{
-		Use:   "compare RUN.yaml",
+		Use:   "compare RUN.yaml|RUN",
 		Short: "train placements on the same batches, each at several learning rates and seeds",
-		Long: `Train the model of a run file with several placements, each with the initial values that it asks for, at several learning rates and with several
-seeds: runs of one seed read the same batches in the same order. The page ranks the placements by validation loss at the best rate of each, with the
-range over seeds, and names runs that diverged, fell back, or sit at the text's unigram entropy.
+		Long: `Train the model of a run file, or of the run in a folder, with several placements, each with the initial values that it asks for, at
+several learning rates and with several seeds: runs of one seed read the same batches in the same order. The page ranks the placements by
+validation loss at the best rate of each, with the range over seeds, and names runs that diverged, fell back, or sit at the text's unigram
+entropy.
 
-Finished runs are kept in the folder: the same command after an interruption goes on with those that are left, and more seeds, rates or placements
-only add runs. The page and the tables show all finished runs of the folder whose other settings are the same; give another --out to see some alone.
-On the CPU several runs go at once, each with one thread, which is faster for small models than one run with all.`,
+Finished runs are kept in the folder: the same command after an interruption goes on with those that are left, and more seeds, rates or
+placements only add runs. The page and the tables show all finished runs of the folder whose other settings are the same; give another
+--out to see some alone. On the CPU several runs go at once, each with one thread, which is faster for small models than one run with all.`,
 		Example: `  prenorm lab compare quickstart --placements pre,post,deepnorm --lrs 1e-3,3e-3 --seeds 1,2,3
   prenorm lab compare run.yaml --set train.steps=200 --set model.layers=12 --out runs/lab/deep`,
-		Args: arguments(1, 1, "one run file or preset, such as quickstart"), ValidArgsFunction: completeRunFile,
+		Args: arguments(1, 1, aRunFile), ValidArgsFunction: completeRunFile,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.train(cmd, args[0], lab.Grid.CompareReport) },
 	}
 	f.flags(cmd, "compare", []float64{1e-3, 3e-3}, []int64{1, 2}, "pre", "post")
@@ -184,14 +185,15 @@ On the CPU several runs go at once, each with one thread, which is faster for sm
 func newLabLR() *cobra.Command {
 	f := &labTrainFlags{}
 	cmd := &cobra.Command{
-		Use:   "lr RUN.yaml",
+		Use:   "lr RUN.yaml|RUN",
 		Short: "the largest stable learning rate of each placement, and which rate and warm-up to take",
-		Long: `Sweep the learning rate, and the warm-up where several are given, for each placement. The page says for each what the largest rate is up to which no
-run failed, how sensitive the loss is to the rate (Wortsman et al. 2023, arXiv 2309.14322), and which rate and warm-up to take and why. Finished runs are kept in
-the folder and shown again by a later command whose other settings are the same.`,
+		Long: `Sweep the learning rate, and the warm-up where several are given, for each placement, with the model of a run file or of the run in a
+folder. The page says for each what the largest rate is up to which no run failed, how sensitive the loss is to the rate (Wortsman et al.
+2023, arXiv 2309.14322), and which rate and warm-up to take and why. Finished runs are kept in the folder and shown again by a later
+command whose other settings are the same.`,
 		Example: `  prenorm lab lr quickstart --placements pre,post --set train.steps=200
   prenorm lab lr quickstart --placements post --warmups 0,50 --lrs 3e-4,1e-3,3e-3,1e-2`,
-		Args: arguments(1, 1, "one run file or preset, such as quickstart"), ValidArgsFunction: completeRunFile,
+		Args: arguments(1, 1, aRunFile), ValidArgsFunction: completeRunFile,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.train(cmd, args[0], lab.Grid.RatesReport) },
 	}
 	f.flags(cmd, "lr", []float64{3e-4, 1e-3, 3e-3, 1e-2, 3e-2}, []int64{1}, "pre", "post")
@@ -202,14 +204,15 @@ func newLabDrop() *cobra.Command {
 	f := &labFlags{}
 	windows := 0
 	cmd := &cobra.Command{
-		Use:   "drop RUN...",
+		Use:   "drop RUN|CHECKPOINT...",
 		Short: "the validation loss of trained models without each of their blocks",
-		Long: `Measure a trained model's validation loss without each of its blocks: the block's input is handed on as its output, and nothing is trained anew. With
-several runs they are put side by side.`,
+		Long: `Measure a trained model's validation loss without each of its blocks: the block's input is handed on as its output, and nothing is trained
+anew. With several runs they are put side by side.`,
 		Example: `  prenorm lab drop runs/quickstart
   prenorm lab drop runs/pre runs/lns --windows 64`,
-		Args: arguments(1, -1, "folders of runs or checkpoints"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.drop(cmd, args, windows) },
+		Args:              arguments(1, -1, "folders of runs or checkpoints"),
+		ValidArgsFunction: completeRuns,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.drop(cmd, args, windows) },
 	}
 	cmd.Flags().IntVar(&windows, "windows", 0, "read only so many windows of the validation text, evenly spread, 0 = all")
 	f.outFlag(cmd, "drop")
@@ -220,6 +223,9 @@ several runs they are put side by side.`,
 func (f *labFlags) drop(cmd *cobra.Command, paths []string, windows int) error {
 	if windows < 0 {
 		return wrongUsage(cmd, "--windows %d: wants 0 or more", windows)
+	}
+	if err := mayBeFolder(cmd, "out", f.out); err != nil {
+		return err
 	}
 	var results []lab.DropResult
 	for _, path := range paths {

@@ -21,10 +21,10 @@ type planFlags struct {
 func newPlan() *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
-		Use:   "plan RUN.yaml",
+		Use:   "plan RUN.yaml|RUN",
 		Short: "show a run's parameters, memory and arithmetic before it starts",
-		Long: `Show what a run will take: parameters by role, the bytes that training allocates, and the arithmetic. The memory is that of the compiled
-programs, to the byte; what Go's runtime and the text's buffers take comes on top.
+		Long: `Show what a run will take, by its run file or its folder: parameters by role, the bytes that training allocates, and the arithmetic.
+The memory is that of the compiled programs, to the byte; what Go's runtime and the text's buffers take comes on top.
 
 The text is not needed. Only for a tokenizer of kind char it decides the vocabulary: its characters are counted where it is there, and
 else 96 are assumed, which the output says; --set model.vocab=N gives another number.
@@ -33,8 +33,9 @@ Floating-point operations are those of matrix products and attention: a multiply
 and the backward pass as computed, without what it computes again.`,
 		Example: `  prenorm plan quickstart
   prenorm plan gpt2-124m --set train.batch=4 --json
-  prenorm plan quickstart --params                  # every tensor`,
-		Args:              arguments(1, 1, "one run file or preset, such as quickstart"),
+  prenorm plan quickstart --params                  # every tensor
+  prenorm plan runs/quickstart`,
+		Args:              arguments(1, 1, aRunFile),
 		ValidArgsFunction: completeRunFile,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}

@@ -49,14 +49,6 @@ before.txt that of the steps before.`,
 	return cmd
 }
 
-// completeBundle completes files.
-func completeBundle(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []string{"zip"}, cobra.ShellCompDirectiveFilterFileExt
-}
-
 func (f *replayFlags) run(cmd *cobra.Command, path string) error {
 	if f.device != "" {
 		if err := f.checkDevice(cmd); err != nil {

@@ -49,6 +49,9 @@ func (f *reproFlags) run(cmd *cobra.Command) error {
 	if f.jobs < 0 {
 		return wrongUsage(cmd, "--jobs %d: wants 0 or more", f.jobs)
 	}
+	if err := mayBeFolder(cmd, "out", f.out); err != nil {
+		return err
+	}
 	scale := lab.Quick()
 	if f.full {
 		scale = lab.Full()

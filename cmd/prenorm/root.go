@@ -37,7 +37,8 @@ func newRoot(p *profiles) *cobra.Command {
 		Use:   "prenorm",
 		Short: "Train small language models, and write text with them",
 		Long: `prenorm trains small decoder-only Transformers from a text, goes on exactly where a run was stopped, and writes text with what it
-trained. A run is described by one YAML file; several are built in.
+trained. A run is described by one YAML file; several are built in. RUN.yaml stands for such a file or the name of one that is built in, and RUN
+for the folder of a run: where a command takes the one for its settings, it takes the other too.
 
 Exit codes: 0 for success; 2 where the command line, the run file or this build cannot do what is asked for, on any machine; 130 after
 Ctrl-C; 1 for every other failure, such as a GPU without its driver, or a comparison above its limit.`,
@@ -53,7 +54,7 @@ Ctrl-C; 1 for every other failure, such as a GPU without its driver, or a compar
 		PersistentPreRunE: func(*cobra.Command, []string) error { return p.start() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongUsage(cmd, "%w", err) })
+	root.SetFlagErrorFunc(flagMistake)
 	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true, RunE: func(*cobra.Command, []string) error { return root.Help() }})
 	p.flags(root)
 	for _, c := range commands {

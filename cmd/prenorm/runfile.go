@@ -65,6 +65,9 @@ func (r *runFlags) load(cmd *cobra.Command, path string) (*configs.Loaded, error
 		}
 		return r.loadBy(cmd, func(sets []string) (*configs.Loaded, error) { return loadOwn(file, path, sets) })
 	}
+	if err := wrongFolder(cmd, path); err != nil {
+		return nil, err
+	}
 	return r.loadBy(cmd, func(sets []string) (*configs.Loaded, error) { return configs.Load(path, sets) })
 }
 
@@ -100,10 +103,16 @@ func (r *runFlags) loadBy(cmd *cobra.Command, read func(sets []string) (*configs
 	return l, nil
 }
 
+// manifestFile is what tells a checkpoint's folder from others.
+const manifestFile = "manifest.json"
+
+// aRunFile is what commands take that go by the settings of a run.
+const aRunFile = "one run file, preset (such as quickstart) or run's folder"
+
 // isRunFolder says whether a path is the folder of a run. A preset of that name comes first, unless the folder holds a run.
 func isRunFolder(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir() && exists(filepath.Join(path, train.ConfigFile)) && !exists(filepath.Join(path, "manifest.json"))
+	return err == nil && info.IsDir() && exists(filepath.Join(path, train.ConfigFile)) && !exists(filepath.Join(path, manifestFile))
 }
 
 // given says whether --set gave a key, or a section that holds it.
@@ -113,23 +122,6 @@ func (r *runFlags) given(key string) bool {
 		name = strings.TrimSpace(name)
 		return key == name || strings.HasPrefix(key, name+".")
 	})
-}
-
-// completeRunFile completes presets and YAML files.
-func completeRunFile(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, name := range configs.Presets() {
-		if strings.HasPrefix(name, word) {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		return names, cobra.ShellCompDirectiveDefault
-	}
-	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
 // must is for errors that only a mistake of this package can cause.

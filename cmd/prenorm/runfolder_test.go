@@ -16,6 +16,21 @@ func TestRunFolderForRunFile(t *testing.T) {
 	command("plan", run, "--device", "cpu").want(t, exitOK)
 	command("config", run).want(t, exitOK, "name: tiny")
 	command("data", "report", run).want(t, exitOK, "text.txt", "bigram")
+	command("config", "tiny.yaml", "--diff", run).want(t, exitOK, "no differences")
+	few := []string{"--set", "train.steps=2", "--set", "train.schedule.warmup=0", "--lrs", "1e-3", "--seeds", "1", "--placements", "pre"}
+	for _, name := range []string{"compare", "lr"} {
+		command(append([]string{"lab", name, run, "--out", name}, few...)...).want(t, exitOK, "1 run of 2 steps into "+name)
+	}
+	command("bench", "--config", run, "--set", "model.layers=0").want(t, exitUsage, "--set model.layers=0: 0 is out of range") // its settings are read
+	for path, want := range map[string]string{
+		filepath.Join(run, "checkpoints", "step-00000004"): "is the folder of a checkpoint: give its run's folder, or its settings, ",
+		filepath.Join(run, "checkpoints"):                  "is the folder of a run's checkpoints: give the run's folder, " + run,
+		filepath.Join(run, "data"):                         "holds no run, as it has no config.yaml",
+	} {
+		for _, args := range [][]string{{"plan", path}, {"verify-resume", path}, {"data", "export", path, "--out", "none"}, {"bench", "--config", path}, {"config", run, "--diff", path}} {
+			command(args...).want(t, exitUsage, want)
+		}
+	}
 }
 
 // TestOwnRunFile wants the line of a run's own file, which may be changed, to be told, and none of a checkpoint's, which may not.

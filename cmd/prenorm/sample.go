@@ -25,7 +25,7 @@ type sampleFlags struct {
 func newSample() *cobra.Command {
 	f := &sampleFlags{}
 	cmd := &cobra.Command{
-		Use:   "sample RUN",
+		Use:   "sample RUN|CHECKPOINT",
 		Short: "write text with a trained model",
 		Long: `Write text with the newest checkpoint of a run's folder, or with one checkpoint's folder. The text goes on from the prompt: that of
 --prompt, of --prompt-file, or what is piped in (one line break at its end is dropped). It ends after --tokens, at a --stop text, or where
@@ -37,8 +37,9 @@ bfloat16 too.`,
   prenorm sample runs/quickstart --prompt "The" -n 3 --temperature 0.7 --top-k 50
   echo "Light is" | prenorm sample runs/quickstart --stop . --seed 7
   prenorm sample runs/quickstart/checkpoints/step-00000300 --temperature 0   # the likeliest text`,
-		Args: sampleArguments,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Args:              sampleArguments,
+		ValidArgsFunction: completeRun,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	s := cmd.Flags()
 	s.StringVarP(&f.prompt, "prompt", "p", "", "`text` to go on from, - = standard input")

@@ -25,22 +25,38 @@ type runSource struct {
 
 // source tells a run file from a run's folder.
 func (f *trainFlags) source(cmd *cobra.Command, path string) (runSource, error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() || slices.Contains(configs.Presets(), path) && !exists(filepath.Join(path, train.ConfigFile)) {
-		return runSource{path: path, file: path, dir: f.out}, nil
+	if !isRunFolder(path) {
+		return runSource{path: path, file: path, dir: f.out}, wrongFolder(cmd, path)
 	}
 	config := filepath.Join(path, train.ConfigFile)
-	switch {
-	case exists(filepath.Join(path, "manifest.json")):
-		return runSource{}, wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or start another run from it with --set init_from=%s", path, path)
-	case !exists(config) && train.RunOf(path) != path:
-		return runSource{}, wrongUsage(cmd, "%s is the folder of a run's checkpoints: give the run's folder, %s", path, train.RunOf(path))
-	case !exists(config):
-		return runSource{}, wrongUsage(cmd, "%s holds no run, as it has no %s: give a run file, a preset or the folder of a run, such as runs/quickstart", path, train.ConfigFile)
-	case f.out != "":
+	if f.out != "" {
 		return runSource{}, wrongUsage(cmd, "--out %s: a run's folder goes on in that folder; for another run by its settings give %s", f.out, config)
 	}
 	return runSource{path: path, file: config, dir: filepath.Clean(path), own: true}, nil
+}
+
+// wrongFolder refuses a folder that is none of a run, with what to give in its place. One with a preset's name stands for the preset.
+func wrongFolder(cmd *cobra.Command, path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() || isRunFolder(path) || slices.Contains(configs.Presets(), path) {
+		return nil
+	}
+	if exists(filepath.Join(path, manifestFile)) {
+		if cmd.Name() == "train" {
+			return wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or start another run from it with --set init_from=%s", path, path)
+		}
+		return wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or its settings, %s", path, filepath.Join(path, train.ConfigFile))
+	}
+	if run := train.RunOf(path); run != path {
+		return wrongUsage(cmd, "%s is the folder of a run's checkpoints: give the run's folder, %s", path, run)
+	}
+	return wrongUsage(cmd, "%s holds no run, as it has no %s: give a run file, a preset or the folder of a run, such as runs/quickstart", path, train.ConfigFile)
+}
+
+// isFolder says whether a path is that of a folder.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func exists(path string) bool {

@@ -41,6 +41,7 @@ checkpoint is read without its weights, and what is read must have its checksum.
 // tokenizerFlag is --tokenizer for one.
 func tokenizerFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "tokenizer", "", "a `kind|file|run`, see prenorm tokenizer --help")
+	must(cmd.RegisterFlagCompletionFunc("tokenizer", completeTokenizer))
 }
 
 func openTokenizer(cmd *cobra.Command, name string) (token.Tokenizer, error) {
@@ -166,11 +167,14 @@ func newTokenizerExport() *cobra.Command {
 	var name, out string
 	force := false
 	cmd := &cobra.Command{
-		Use:     "export --tokenizer KIND|FILE|RUN --out FILE",
-		Short:   "write a byte-level BPE tokenizer as a tokenizer.json",
-		Long:    "Write a byte-level BPE tokenizer as a tokenizer.json for Hugging Face's library tokenizers, which gives the same ids by it.",
-		Example: "  prenorm tokenizer export --tokenizer cl100k --out tokenizer.json",
-		Args:    arguments(0, 0, "no argument"),
+		Use:   "export --tokenizer KIND|FILE|RUN --out FILE",
+		Short: "write a tokenizer as a tokenizer.json",
+		Long: `Write a tokenizer as a tokenizer.json for Hugging Face's libraries tokenizers and transformers, which give the same ids by it: byte-level BPE, byte
+and char. A SentencePiece model cannot be written so; its own file is what other programs read. In these libraries text that reads as a special token is
+that token, as with prenorm tokenizer encode --special; docs/tokenizers.md says how they are told not to look for any.`,
+		Example: `  prenorm tokenizer export --tokenizer runs/quickstart --out tokenizer.json
+  prenorm tokenizer export --tokenizer cl100k --out tokenizer.json`,
+		Args: arguments(0, 0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := mayWrite(cmd, out, force); err != nil {
 				return err
@@ -206,6 +210,8 @@ func mayWrite(cmd *cobra.Command, out string, force bool, read ...string) error 
 	switch {
 	case out == "":
 		return wrongUsage(cmd, "--out is missing: name the file to write")
+	case isFolder(out):
+		return wrongUsage(cmd, "--out %s: is a folder: name a file in it", out)
 	case exists(out) && !force:
 		return wrongUsage(cmd, "--out %s: is there already: name another file, or replace it with --force", out)
 	}

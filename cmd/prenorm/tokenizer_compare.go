@@ -56,6 +56,7 @@ becomes, that per byte and its inverse, how fast one thread encodes, and whether
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	cmd.Flags().StringArrayVar(&f.tokenizers, "tokenizer", nil, "a `kind|file|run`, see prenorm tokenizer --help (repeatable)")
+	must(cmd.RegisterFlagCompletionFunc("tokenizer", completeTokenizer))
 	f.addText(cmd, "fail", "")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the figures as JSON")
 	return cmd

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -57,7 +58,9 @@ func TestTokenizerSpecials(t *testing.T) {
 }
 
 func TestTokenizerMistakes(t *testing.T) {
+	model := read(t, filepath.FromSlash("../../data/token/testdata/bpe.model"))
 	inTiny(t)
+	write(t, "bpe.model", model)
 	write(t, "wrong.json", `{"model": {"type": "WordPiece"}}`)
 	write(t, "ids", "1 2 x")
 	write(t, "high", "1 99999")
@@ -76,7 +79,7 @@ func TestTokenizerMistakes(t *testing.T) {
 		{"wrong.json: model.type: WordPiece", "inspect --tokenizer wrong.json"},
 		{`number 3: "x" is no token id`, "decode ids --tokenizer byte"},
 		{"no special tokens", "encode text.txt --special --tokenizer byte"},
-		{"only byte-level BPE", "export --tokenizer byte --out x"},
+		{"cannot be written as a tokenizer.json: byte-level BPE can, and kinds byte and char", "export --tokenizer bpe.model --out x"},
 		{`--format "x"`, "train text.txt --format x --out y"},
 		{`pattern "x"`, "train text.txt --pattern x --out y"},
 		{`bytes "x"`, "train text.txt --bytes x --out y"},

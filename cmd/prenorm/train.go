@@ -35,7 +35,7 @@ type trainFlags struct {
 func newTrain() *cobra.Command {
 	f := &trainFlags{}
 	cmd := &cobra.Command{
-		Use:   "train RUN.yaml | train RUN_FOLDER",
+		Use:   "train RUN.yaml|RUN",
 		Short: "train a model from a run file, or go on with a run that was stopped",
 		Long: `Train a model as a run file or preset says. The run's folder holds its settings, measurements and checkpoints; where it holds a run
 already, training goes on from the newest whole checkpoint, with the same result as if it had never stopped. Settings that would
@@ -61,7 +61,7 @@ Ctrl-C stops the run after saving it, as the end of the terminal does; a second 
   prenorm train runs/book --from-step 2000 --set train.optimizer.lr=1e-4   # go on from an older checkpoint
   prenorm train run.yaml --fresh                   # start anew, keeping the old run in a folder beside
   prenorm train run.yaml --dry-run                 # what would it take, and would it come to its end?`,
-		Args:              arguments(1, 1, "one run file, preset (such as quickstart) or run's folder"),
+		Args:              arguments(1, 1, aRunFile),
 		ValidArgsFunction: completeRunFile,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}

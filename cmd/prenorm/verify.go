@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prenorm/configs/problem"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
@@ -28,8 +29,9 @@ stands for all checkpoints in it, and says of each why it is kept. Nothing is ch
 newer format than this version checks.`,
 		Example: `  prenorm verify runs/quickstart
   prenorm verify runs/quickstart/checkpoints/step-00000300 --json`,
-		Args: arguments(1, -1, "folders of runs or of checkpoints"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		Args:              arguments(1, -1, "folders of runs or of checkpoints"),
+		ValidArgsFunction: completeRuns,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "write the findings as JSON")
 	return cmd
@@ -84,7 +86,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 // checkpointsOf are the checkpoints that a path means, and those of its run that were set aside.
 func checkpointsOf(path string) (dirs, aside []string, err error) {
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, errors.New("there is no such folder: give that of a run, such as runs/quickstart, or of one checkpoint in it")
+		return nil, nil, fmt.Errorf("there is no such folder%s: give that of a run, such as runs/quickstart, or of one checkpoint in it", problem.MeantPath(path))
 	} else if err != nil || !info.IsDir() {
 		return nil, nil, errors.New("is no folder: give that of a run, such as runs/quickstart, or of one checkpoint in it")
 	}
@@ -106,7 +108,7 @@ func checkpointsOf(path string) (dirs, aside []string, err error) {
 	if exists(root) || exists(filepath.Join(path, train.MetricsFile)) || len(filesLike(path, "*")) == 0 {
 		return nil, nil, errors.New("holds no checkpoint")
 	}
-	if !exists(filepath.Join(path, "manifest.json")) && !exists(filepath.Join(path, train.StateFile)) {
+	if !exists(filepath.Join(path, manifestFile)) && !exists(filepath.Join(path, train.StateFile)) {
 		return nil, nil, errors.New("holds no checkpoint: give the folder of a run, such as runs/quickstart, or of one checkpoint in it")
 	}
 	return []string{path}, nil, nil // a checkpoint's own folder, whole or not

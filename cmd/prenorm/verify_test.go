@@ -100,6 +100,11 @@ func TestVerifyResume(t *testing.T) {
 	if _, err := os.Stat("runs"); err == nil {
 		t.Error("runs/ was touched")
 	}
+	command("train", "tiny.yaml", "--max-step", "4").want(t, exitOK)
+	command("verify-resume", "runs/tiny", "--steps", "2").want(t, exitOK, "same, bit for bit: 4 steps, and 2 + kill + 2")
+	if saved := filesLike("runs/tiny/checkpoints", "*"); len(saved) != 1 {
+		t.Errorf("the run was gone on with: %v", saved)
+	}
 	command("verify-resume", "tiny.yaml", "--steps", "5", "--out", "both").want(t, exitOK, "same, bit for bit")
 	if got := losses("both/parts"); len(got) != 10 || !strings.HasPrefix(got[9], "step 10: loss ") {
 		t.Errorf("steps %q", got)

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prenorm/data/regular"
+	"prenorm/data/shard"
 	"prenorm/train"
 	"prenorm/train/checkpoint"
 	"prenorm/train/metrics"
@@ -34,15 +35,15 @@ type verifyResumeFlags struct {
 func newVerifyResume() *cobra.Command {
 	f := &verifyResumeFlags{}
 	cmd := &cobra.Command{
-		Use:   "verify-resume RUN.yaml",
+		Use:   "verify-resume RUN.yaml|RUN",
 		Short: "show that a killed run goes on as if nothing had happened",
-		Long: `Train a run for 2 K steps, and once more for K steps, kill that process, and have it go on to 2 K steps; then compare every byte of both states:
-weights, optimizer, place in the text, and the losses of every step. It is done with your own run file, on this machine, in a folder of its
-own; runs/ is not touched. The exit code is 1 where anything differs. Killed itself, it leaves its folder prenorm-verify-resume-… among the
-temporary files, which may be removed.`,
+		Long: `Train a run for 2 K steps, and once more for K steps, kill that process, and have it go on to 2 K steps; then compare every byte of both
+states: weights, optimizer, place in the text, and the losses of every step. It is done with your own run file, or the settings of the run
+in a folder, on this machine, in a folder of its own; runs/ is not touched. The exit code is 1 where anything differs. Killed itself, it
+leaves its folder prenorm-verify-resume-… among the temporary files, which may be removed.`,
 		Example: `  prenorm verify-resume quickstart --steps 20
   prenorm verify-resume run.yaml --steps 50 --resume-workers 1   # go on with another number of threads`,
-		Args:              arguments(1, 1, "one run file or preset"),
+		Args:              arguments(1, 1, aRunFile),
 		ValidArgsFunction: completeRunFile,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
@@ -74,6 +75,12 @@ func (f *verifyResumeFlags) run(cmd *cobra.Command, file string) error {
 	dir, err := f.folder()
 	if err != nil {
 		return err
+	}
+	if isRunFolder(file) { // which training would go on with
+		file = filepath.Join(dir, "run.yaml")
+		if err := shard.WriteFile(file, loaded.YAML()); err != nil {
+			return err
+		}
 	}
 	does := keepsNone
 	if f.keep != "" {

@@ -38,5 +38,5 @@ func (c *Corpus) repeatedNote() string {
 	case c.found.Same:
 		return "all documents have the same bytes: " + tells
 	}
-	return ""
+	return c.heldNote()
 }

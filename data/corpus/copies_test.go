@@ -69,7 +69,7 @@ func TestCopies(t *testing.T) {
 	cfg := config("d")
 	cfg.Val = data.Val{Files: []string{"v.txt"}}
 	for _, c := range []struct{ how, want, note string }{
-		{"keep", "d/a.jsonl:1 d/a.jsonl:2 d/a.jsonl:3 d/a.jsonl:4 d/a.jsonl:5 d/b.txt d/c.txt d/e.jsonl:1 d/e.jsonl:2 d/f.txt | v.txt |", ""},
+		{"keep", "d/a.jsonl:1 d/a.jsonl:2 d/a.jsonl:3 d/a.jsonl:4 d/a.jsonl:5 d/b.txt d/c.txt d/e.jsonl:1 d/e.jsonl:2 d/f.txt | v.txt |", "100% of the validation text (1 of 1 documents that were compared) stands in the training text"},
 		{"drop_exact", "d/a.jsonl:1 d/a.jsonl:4 d/b.txt d/e.jsonl:1 d/e.jsonl:2 d/f.txt | v.txt |", "4 documents of 11 left out as copies of earlier ones (data.duplicates: drop_exact)"},
 		{"drop_near", "d/a.jsonl:1 d/a.jsonl:4 d/b.txt d/e.jsonl:2 | v.txt |", "6 documents of 11 left out"},
 	} {
@@ -78,7 +78,7 @@ func TestCopies(t *testing.T) {
 			cfg.Duplicates = c.how
 			got, note := named(t, cfg)
 			runtime.GOMAXPROCS(before)
-			if got != c.want || !strings.HasPrefix(note, c.note) || c.note == "" && note != "" {
+			if got != c.want || !strings.HasPrefix(note, c.note) {
 				t.Errorf("%s, %d cores: %s (%s), want %s", c.how, cores, got, note, c.want)
 			}
 		}

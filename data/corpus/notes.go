@@ -13,6 +13,7 @@ type Found struct {
 	Left       Left
 	Odd        Odd
 	Same       bool // there are several documents, and all have the same bytes
+	Held       Held
 	Train, Val Summary
 }
 

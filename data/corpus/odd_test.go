@@ -82,7 +82,7 @@ func TestNothingNewInValidation(t *testing.T) {
 	tree(t, map[string]string{"same.jsonl": strings.Repeat(row, 20), "nearly.jsonl": strings.Repeat(row, 20) + "{\"text\": \"another\"}\n", "one.txt": "one text\n", "copy.txt": "one text\n", "other.txt": "no text\n"})
 	for _, test := range []struct{ train, val, duplicates, want string }{
 		{"same.jsonl", "", "keep", "all documents have the same bytes: a loss of validation tells nothing of other text"},
-		{"nearly.jsonl", "", "keep", ""},
+		{"nearly.jsonl", "", "keep", "90.3% of the validation text (5 of 6 documents that were compared) stands in the training text"},
 		{"one.txt", "copy.txt", "keep", "the validation text is the training text, document by document: a loss of validation tells nothing"},
 		{"one.txt", "other.txt", "keep", ""},
 	} {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"prenorm/configs/problem"
 	"prenorm/data"
 )
 
@@ -154,13 +155,13 @@ var ErrNoText = errors.New("there is no such file")
 // match returns the paths that a glob matches. missing is why the pattern is not itself a file.
 func (r *resolver) match(key, pattern, absolute string, missing error) ([]string, error) {
 	if !strings.ContainsAny(pattern, "*?[") {
-		reason := missing
+		reason, meant := missing, ""
 		if link := dangling(absolute); link != nil {
 			reason = link
 		} else if os.IsNotExist(missing) {
-			reason = ErrNoText
+			reason, meant = ErrNoText, problem.MeantPath(absolute)
 		}
-		return nil, fmt.Errorf("%s: %s (%s): %w: name a text that exists %s", key, pattern, absolute, reason, r.remedy(key))
+		return nil, fmt.Errorf("%s: %s (%s): %w%s: name a text that exists %s", key, pattern, absolute, reason, meant, r.remedy(key))
 	}
 	roots, err := filepath.Glob(absolute)
 	if err != nil {

@@ -96,16 +96,19 @@ func (c *Corpus) scan(progress func(done, total int64)) (train, val Summary, err
 	}
 	c.odd, c.alike = &Odd{}, &alike{}
 	defer func() { c.again, c.reading.count, c.odd, c.alike = nil, nil, nil, nil }()
-	sides := [2]*Hasher{NewHasher(), NewHasher()}
+	sides, holder := [2]*Hasher{NewHasher(), NewHasher()}, &holder{}
 	err = c.all([2]bool{true, true}, func(side Side, d Document) error {
 		sides[side].AddPart(d.Text, d.Rest, d.Continues)
+		if c.rule.by != "hash" { // which has no document on both sides
+			holder.add(side, d)
+		}
 		tell()
 		return nil
 	})
 	if err == nil && told < done {
 		tell()
 	}
-	c.found.Odd, c.found.Same = *c.odd, c.alike.one()
+	c.found.Odd, c.found.Same, c.found.Held = *c.odd, c.alike.one(), holder.held
 	return sides[Train].Summary(), sides[Val].Summary(), err
 }
 

@@ -49,6 +49,7 @@ type record struct {
 	Left  *corpus.Left `json:",omitempty"` // nil for none
 	Odd   *corpus.Odd  `json:",omitempty"` // nil for none
 	Same  bool         `json:",omitempty"` // see [corpus.Found]
+	Held  *corpus.Held `json:",omitempty"` // nil for none
 
 	Highest int32 `json:",omitempty"` // id of token files; 0 where an earlier program wrote the record
 }
@@ -153,6 +154,9 @@ func (b *builder) recall() bool {
 	if r.Left != nil {
 		found.Left = *r.Left
 	}
+	if r.Held != nil {
+		found.Held = *r.Held
+	}
 	b.text.FallBack(r.Few)
 	b.text.Remember(found)
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, true
@@ -179,6 +183,9 @@ func (b *builder) scan() error {
 	}
 	if found.Odd != (corpus.Odd{}) {
 		r.Odd = &found.Odd
+	}
+	if found.Held.Documents > 0 {
+		r.Held = &found.Held
 	}
 	r.Same = found.Same
 	b.sums, b.recalled = [2]corpus.Summary{r.Train, r.Val}, false

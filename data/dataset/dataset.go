@@ -24,6 +24,7 @@ type Options struct {
 	Tokenizer token.Tokenizer                       // a fixed one, such as a checkpoint's; nil: the configuration says
 	Log       func(note string)                     // told what is unexpected but no error; may be nil
 	Text      func(note string)                     // told what a person is to know of texts that are no token files; nil: Log is
+	Temporary bool                                  // Dir is removed after an error, so that no run goes on with what is there
 	Stop      func() error                          // asked again and again during slow work, which ends with the error that it returns; may be nil
 }
 
@@ -68,13 +69,18 @@ const minVal = 2
 // an earlier run left in the folder is used again where texts and settings are the same. Of several sources each has shards of its own; the
 // tokenizer is trained on the training texts of all. The caller closes the dataset.
 func Open(cfg data.Config, opt Options) (*Dataset, error) {
+	d, err := open(cfg, opt)
+	return d, full(err, cfg, opt)
+}
+
+func open(cfg data.Config, opt Options) (*Dataset, error) {
 	all, err := newBuilders(cfg, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer all.close()
 	d, err := all.build()
-	if err != nil && all.stop() == nil {
+	if err != nil && all.stop() == nil && !shard.Full(err) {
 		// Perhaps a file has changed although its size and time have not: read all and try again if so.
 		changed, failed := all.rescan()
 		if failed != nil {
@@ -213,7 +219,7 @@ func (b *builder) documents(side corpus.Side) corpus.Documents {
 			}
 		}
 		if h.Summary() != b.sums[side] {
-			yield(corpus.Document{}, corpus.ErrChanged)
+			yield(corpus.Document{}, b.text.Changed(side))
 		}
 	}
 }

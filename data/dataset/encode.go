@@ -25,6 +25,7 @@ type encoder struct {
 	stop      func() error           // asked between bundles, and where it says so, what was emitted is marked; not nil
 	from      *position              // where an earlier process came to; nil = the start
 	want      *corpus.Summary        // what the documents have to be; nil = anything
+	changed   func() error           // the error of documents that are not what they have to be; nil where want is
 }
 
 // position is a place between two pieces: everything before it.

@@ -224,7 +224,7 @@ func (b *builder) importShard(path string, meta shard.Meta, side corpus.Side) er
 		return err
 	}
 	if [32]byte(hash.Sum(nil)) != meta.Source {
-		return corpus.ErrChanged
+		return b.text.Changed(side)
 	}
 	return w.Commit()
 }

@@ -128,7 +128,9 @@ func peak(t *testing.T, dir, tokenizer string) int64 {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "-test.run=^TestPreparation$")
-	cmd.Env = append(os.Environ(), prepareFolder+"="+dir, prepareKind+"="+tokenizer, "GOGC=25") // so that it has little but what it holds
+	cmd.Env = append(os.Environ(), prepareFolder+"="+dir, prepareKind+"="+tokenizer,
+		"GOGC=25",      // so that it has little but what it holds
+		"GOMAXPROCS=2") // each core has bundles of its own, however many this machine has
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -34,7 +34,7 @@ func (r *reader) run(documents corpus.Documents) {
 	case r.skips && !r.reached():
 		r.last = errElsewhere
 	case r.want != nil && sum != *r.want:
-		r.last = corpus.ErrChanged
+		r.last = r.changed()
 	}
 	if r.last != nil && r.take() {
 		r.bundle.err = r.last

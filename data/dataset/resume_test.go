@@ -171,7 +171,7 @@ func TestPreparation(t *testing.T) {
 			fmt.Println("\nprogress", stage, done)
 			if stage == "encoding training text" {
 				if lines++; lines == wait {
-					time.Sleep(time.Minute)
+					time.Sleep(10 * time.Minute) // it is killed as soon as the line is seen
 				}
 			}
 		}

@@ -128,7 +128,7 @@ func (all builders) build() (*Dataset, error) {
 		s, err := b.build(d.Tokenizer, print)
 		d.Sources = append(d.Sources, s)
 		if err != nil {
-			return nil, errors.Join(b.of(err), d.Close())
+			return nil, errors.Join(b.of(all.measureFull(err, b, d.Tokenizer, print)), d.Close())
 		}
 	}
 	d.Train, d.Val = d.Sources[0].Train, d.Sources[0].Val

@@ -75,7 +75,7 @@ func separators(tokens batch.Tokens, separator int32, add, block func(int64) err
 func (b *builder) recount(stage string, r *shard.Reader, side corpus.Side, t token.Tokenizer, add func(int64) error) error {
 	var at int64
 	sum := &b.sums[side]
-	e := encoder{tokenizer: t, want: sum, stop: never}
+	e := encoder{tokenizer: t, want: sum, changed: func() error { return b.text.Changed(side) }, stop: never}
 	e.progress = func(done int64) { b.opt.Progress(stage, done, sum.Bytes) }
 	e.begin = func() error { return add(at) }
 	e.emit = func(ids []int32) error {
@@ -84,7 +84,7 @@ func (b *builder) recount(stage string, r *shard.Reader, side corpus.Side, t tok
 	}
 	err := e.run(b.text.Documents(side))
 	if err == nil && at != r.Len() {
-		err = corpus.ErrChanged
+		err = b.text.Changed(side)
 	}
 	return err
 }

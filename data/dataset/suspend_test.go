@@ -18,6 +18,19 @@ func TestStopKeepsWhatIsEncoded(t *testing.T) {
 	}
 }
 
+// TestHeldIsRemembered wants later runs, which read no text for it, to tell of validation documents that stand in the training text.
+func TestHeldIsRemembered(t *testing.T) {
+	r := newRun(t)
+	rows(t, 20)
+	write(t, "val.txt", words(3000)) // as text/a.txt
+	for i := range 2 {
+		r.open(t)
+		if told := strings.Join(r.notes, "\n"); !strings.Contains(told, "100% of the validation text (1 of 1 documents that were compared) stands in the training text") || (i > 0) == strings.Contains(r.did(), "reading") {
+			t.Errorf("run %d did %s, notes %q", i, r.did(), r.notes)
+		}
+	}
+}
+
 // TestOddIsRemembered wants later runs, which read no text for it, to tell of what was found.
 func TestOddIsRemembered(t *testing.T) {
 	r := newRun(t)

@@ -35,29 +35,42 @@ func (b *builder) writeShard(path string, meta shard.Meta, side corpus.Side, t t
 // what earlier processes encoded.
 func (b *builder) fill(w *shard.Writer, note []byte, side corpus.Side, t token.Tokenizer) (proved bool, err error) {
 	defer w.Abort()
-	sum := &b.sums[side]
-	e := encoder{tokenizer: t, want: sum, emit: w.Append, stop: b.opt.Stop}
-	e.progress = func(done int64) { b.opt.Progress("encoding "+side.String()+" text", done, sum.Bytes) }
+	sum, stage := &b.sums[side], "encoding "+side.String()+" text"
+	var done, kept int64 // bytes of text: encoded, and marked
+	e := encoder{tokenizer: t, want: sum, changed: func() error { return b.text.Changed(side) }, emit: w.Append, stop: b.opt.Stop}
+	e.progress = func(now int64) {
+		done = now
+		b.opt.Progress(stage, done, sum.Bytes)
+	}
 	e.mark = func(p position) error {
 		p.Verified = e.verify
 		note, err := json.Marshal(p)
 		if err != nil {
 			return err
 		}
-		return w.Checkpoint(note)
+		if err := w.Checkpoint(note); err != nil {
+			return err
+		}
+		kept = p.Bytes
+		return nil
 	}
 	if note != nil {
 		e.from = &position{}
 		if err := json.Unmarshal(note, e.from); err != nil {
 			return false, errElsewhere
 		}
-		b.log(fmt.Sprintf("encoding %s text: going on after %.0f%%, where an earlier run was stopped", side, 100*float64(e.from.Bytes)/float64(max(sum.Bytes, 1))))
+		done, kept = e.from.Bytes, e.from.Bytes
+		b.log(fmt.Sprintf("%s: going on after %.0f%%, where an earlier run was stopped", stage, 100*float64(kept)/float64(max(sum.Bytes, 1))))
 	}
 	e.verify = b.cfg.Verify && (e.from == nil || e.from.Verified) // what follows a part that was not is proved with it, once all is written
-	err = e.run(b.text.Documents(side))
+	if err = e.run(b.text.Documents(side)); err == nil {
+		err = w.Commit()
+	}
 	switch {
 	case err == nil:
-		return e.verify, w.Commit()
+		return e.verify, nil
+	case w.Failed():
+		return false, b.suspended(w, err, stage, t, done, kept, sum.Bytes)
 	case b.opt.Stop() != nil:
 		w.Suspend()
 	}

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -87,5 +88,44 @@ func TestReadAllocatesNothing(t *testing.T) {
 		at = (at + 128) % 4800
 	}); n > 0.1 { // the collector may empty the pool
 		t.Errorf("%v allocations a read", n)
+	}
+}
+
+// TestCutOthersWhileOpen shortens starts of documents, and another program's token file, that are open: the error names the file and the byte.
+func TestCutOthersWhileOpen(t *testing.T) {
+	r := openShard(t, some(300, 300))
+	if err := startsOf(t, r, 0, 7, 21); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenStarts(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	foreign := filepath.Join(t.TempDir(), "a.bin")
+	if err := os.WriteFile(foreign, make([]byte, 200), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenForeign(foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for path, size := range map[string]int64{StartsPath(r.Name()): startsHeader + 16, foreign: 50} {
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Read(make([]int64, 3), 0); err == nil || !strings.Contains(err.Error(), StartsPath(r.Name())+": byte 56: ") {
+		t.Errorf("starts: %v", err)
+	}
+	if err := s.Read(make([]int64, 2), 0); err != nil {
+		t.Errorf("starts that are left: %v", err)
+	}
+	if err := f.Read(make([]int32, 100), 0); err == nil || !strings.Contains(err.Error(), foreign+": byte 50: ") {
+		t.Errorf("token file: %v", err)
+	}
+	if err := f.Read(make([]int32, 25), 0); err != nil {
+		t.Errorf("ids that are left: %v", err)
 	}
 }

@@ -87,12 +87,20 @@ func newDraft(path string) (*draft, error) {
 	return &draft{handle: h, path: path, temp: temp}, nil
 }
 
-// commit gives the file its name.
+// commit gives the file its name, or removes it.
 func (d *draft) commit() error {
+	if err := d.place(); err != nil {
+		d.abort()
+		return err
+	}
+	return d.settle()
+}
+
+// place gives the file its name. With an error it keeps the temporary one.
+func (d *draft) place() error {
 	if d.done {
 		return fmt.Errorf("writing %s: it is already closed", d.path)
 	}
-	d.done = true
 	err := d.Sync()
 	if closed := d.Close(); err == nil {
 		err = closed
@@ -101,16 +109,21 @@ func (d *draft) commit() error {
 		err = files.rename(d.temp, d.path)
 	}
 	if err != nil {
-		files.remove(d.temp)
 		return fmt.Errorf("writing %s: %w", d.path, err)
 	}
+	d.done = true
+	return nil
+}
+
+// settle makes the name durable.
+func (d *draft) settle() error {
 	if err := files.syncDir(filepath.Dir(d.path)); err != nil {
 		return fmt.Errorf("writing %s: %w", d.path, err)
 	}
 	return nil
 }
 
-// abort removes the unfinished file; after commit it does nothing.
+// abort removes the unfinished file; once it has its name, this does nothing.
 func (d *draft) abort() {
 	if !d.done {
 		d.done = true

@@ -15,12 +15,16 @@ type faulty struct {
 	disk
 	failAt, count int
 	dead          bool
-	log           []string // the operations
+	log           []string                     // the operations
+	hook          func(operation string) error // decides instead; may be nil
 }
 
 var errFault = errors.New("fault")
 
 func (f *faulty) next(operation string) error {
+	if f.hook != nil {
+		return f.hook(operation)
+	}
 	f.log = append(f.log, operation)
 	f.count++
 	if f.count == f.failAt || f.dead && f.count > f.failAt {

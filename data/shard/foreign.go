@@ -139,8 +139,9 @@ func (t *Foreign) Read(dst []int32, off int64) error {
 		t.buffer = make([]byte, 2*len(dst))
 	}
 	b := t.buffer[:2*len(dst)]
-	if _, err := t.file.ReadAt(b, t.Byte(off)); err != nil {
-		return fmt.Errorf("token file: %w", err)
+	if n, err := t.file.ReadAt(b, t.Byte(off)); n < len(b) { // at the file's end io.EOF may come with all of it
+		return fmt.Errorf("token file %s: byte %d: %w: the file was cut short, or is out of reach, since it was opened: start again when nothing writes to it",
+			t.file.Name(), t.Byte(off)+int64(n), err)
 	}
 	for i := range dst {
 		dst[i] = int32(binary.LittleEndian.Uint16(b[2*i:]))
@@ -155,7 +156,7 @@ func (t *Foreign) Close() error { return t.file.Close() }
 // error.
 func WriteForeign(path, format string, from *Reader, stop func() error) error {
 	if v := from.Meta().Vocab; v > maxNarrow {
-		return fmt.Errorf("token file %s: ids have 2 bytes there, and a vocabulary of %d ids needs more", path, v)
+		return fmt.Errorf("token file %s: ids have 2 bytes there, and a vocabulary of %d ids needs more: take a tokenizer of at most %d ids, such as gpt2", path, v, maxNarrow)
 	}
 	if format == LLMC && from.Len() > math.MaxInt32 {
 		return fmt.Errorf("token file %s: llm.c's header counts up to %d ids, there are %d: write the format %s", path, math.MaxInt32, from.Len(), NanoGPT)

@@ -40,11 +40,13 @@ type checkpoint struct {
 // partial is what a [Writer] of an unfinished shard has besides.
 type partial struct {
 	journal handle // nil before the first checkpoint
+	kept    uint64 // ids up to the last checkpoint
 	lock    *flock.Flock
 }
 
 // Continue goes on with the unfinished shard of path, or starts it. note is that of the last [Writer.Checkpoint] up to which the shard is
-// whole, nil for a shard that starts. While another process writes the same shard, this one gets a new one that leaves nothing behind.
+// whole, nil for a shard that starts. While another process writes the same shard, this one gets a new one that leaves nothing behind. With an
+// error, what could be gone on with stays.
 func Continue(path string, meta Meta) (w *Writer, note []byte, err error) {
 	if err := meta.check(); err != nil {
 		return nil, nil, fmt.Errorf("token shard %s: %w", path, err)
@@ -60,6 +62,7 @@ func Continue(path string, meta Meta) (w *Writer, note []byte, err error) {
 		err = w.begin(path)
 	} else {
 		w.head.count, w.head.payload = last.Count, last.Payload
+		w.partial.kept = last.Count
 		err = w.reopen(path, size)
 		note = last.Note
 	}
@@ -90,7 +93,7 @@ func (w *Writer) begin(path string) error {
 // reopen goes on with an unfinished shard; size is that of the journal's good part.
 func (w *Writer) reopen(path string, size int64) error {
 	temp := path + unfinished
-	h, err := files.open(temp, headerSize+int64(w.head.count)*int64(w.head.width()))
+	h, err := files.open(temp, w.size(w.head.count))
 	if err != nil {
 		return err
 	}
@@ -122,24 +125,39 @@ func (w *Writer) Checkpoint(note []byte) error {
 	if err == nil {
 		err = w.partial.journal.Sync()
 	}
-	if err != nil {
-		w.err = fmt.Errorf("writing %s: %w", w.draft.path, err)
+	if w.fail(err); err == nil {
+		w.partial.kept = w.head.count
 	}
 	return w.err
 }
 
-// Suspend ends the writing and keeps what the last checkpoint holds, for [Continue]. After [Writer.Commit] it does nothing.
+// Kept is the number of ids that [Writer.Suspend] keeps.
+func (w *Writer) Kept() int64 {
+	if w.partial == nil {
+		return 0
+	}
+	return int64(w.partial.kept)
+}
+
+// Suspend ends the writing and keeps what the last checkpoint holds, for [Continue]; where there was none, nothing. What lies behind it is cut
+// off, as the disk may be short of its room. After [Writer.Commit] it does nothing.
 func (w *Writer) Suspend() {
 	switch {
-	case w.partial == nil || w.partial.journal == nil:
+	case w.Kept() == 0:
 		w.Abort()
 	case !w.draft.done:
 		w.draft.done = true
 		w.draft.Close()
+		if h, err := files.open(w.draft.temp, w.size(w.partial.kept)); err == nil { // if not, whoever goes on cuts it
+			h.Close()
+		}
 		w.partial.journal.Close()
 		unlock(w.partial.lock)
 	}
 }
+
+// size is that of the file with so many ids, in bytes.
+func (w *Writer) size(ids uint64) int64 { return headerSize + int64(ids)*int64(w.head.width()) }
 
 // close removes journal and lock, once the shard has its name or is given up.
 func (p *partial) close(path string) {
@@ -150,21 +168,28 @@ func (p *partial) close(path string) {
 	unlock(p.lock)
 }
 
+// tryLock locks a file; tests have others remove it meanwhile.
+var tryLock = (*flock.Flock).TryLock
+
 // lockPartial takes the lock at path, or returns nil where another holds it or there can be none.
 func lockPartial(path string) *flock.Flock {
 	lock := flock.New(path)
-	if held, err := lock.TryLock(); err != nil || !held {
+	if held, err := tryLock(lock); err != nil || !held {
 		lock.Close()
 		return nil
 	}
-	// Whoever held it before may have removed the file meanwhile, and a third have made and locked another.
-	mine, err := lock.Stat()
-	there, err2 := os.Stat(path)
-	if err != nil || err2 != nil || !os.SameFile(mine, there) {
+	if !isAt(lock, path) {
 		lock.Close()
 		return nil
 	}
 	return lock
+}
+
+// isAt says whether a lock is of the file at path: whoever held it before may have removed that, and a third have made and locked another.
+func isAt(lock *flock.Flock, path string) bool {
+	mine, err := lock.Stat()
+	there, err2 := os.Stat(path)
+	return err == nil && err2 == nil && os.SameFile(mine, there)
 }
 
 // unlock removes the lock's file and releases it; a system that cannot remove an open file gets a second try.

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// fillRest appends the ids that a writer lacks, with a checkpoint every 5000.
-func fillRest(w *Writer, note []byte, ids []int32) error {
+// fillRest appends the ids that a writer lacks, with a checkpoint every 5000. marked is told of each; it may be nil.
+func fillRest(w *Writer, note []byte, ids []int32, marked func()) error {
 	if want := fmt.Sprint(w.Len()); note != nil && string(note) != want || note == nil && w.Len() != 0 {
 		return fmt.Errorf("note %q of a shard of %s ids", note, want)
 	}
@@ -24,6 +24,9 @@ func fillRest(w *Writer, note []byte, ids []int32) error {
 		if at += n; at%5000 == 0 {
 			if err := w.Checkpoint([]byte(fmt.Sprint(at))); err != nil {
 				return err
+			}
+			if marked != nil {
+				marked()
 			}
 		}
 	}
@@ -37,7 +40,7 @@ func goOn(path string, meta Meta, ids []int32) (from int64, err error) {
 		return 0, err
 	}
 	from = w.Len()
-	if err := fillRest(w, note, ids); err != nil {
+	if err := fillRest(w, note, ids, nil); err != nil {
 		w.Suspend()
 		return from, err
 	}

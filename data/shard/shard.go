@@ -60,6 +60,9 @@ func (m Meta) width() int {
 	return 4
 }
 
+// IDBytes is the number of bytes that an id takes in a shard.
+func (m Meta) IDBytes() int64 { return int64(m.width()) }
+
 // check refuses a vocabulary that no shard can have.
 func (m Meta) check() error {
 	if m.Vocab < 1 || m.Vocab > MaxVocab {

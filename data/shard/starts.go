@@ -37,7 +37,7 @@ type Starts struct {
 // StartsPath is the file of starts of the shard at path.
 func StartsPath(path string) string { return strings.TrimSuffix(path, ".tokens") + ".starts" }
 
-// CreateStarts writes the starts of a shard to its file. list calls add for each document, in order.
+// CreateStarts writes the starts of a shard to its file. list calls add for each document, in order; an error of its own is returned as it is.
 func CreateStarts(of *Reader, list func(add func(start int64) error) error) error {
 	path := StartsPath(of.Name())
 	d, err := newDraft(path)
@@ -48,14 +48,20 @@ func CreateStarts(of *Reader, list func(add func(start int64) error) error) erro
 	var sum uint32
 	var count, last int64
 	buffer := make([]byte, startsHeader, bufferSize+8)
+	failed := func(err error) error {
+		if err != nil {
+			err = fmt.Errorf("writing %s: %w", path, err)
+		}
+		return err
+	}
 	flush := func() error {
 		_, err := d.Write(buffer)
 		buffer = buffer[:0]
-		return err
+		return failed(err)
 	}
 	err = list(func(start int64) error {
 		if count == 0 && start != 0 || count > 0 && start <= last || start >= of.Len() {
-			return fmt.Errorf("document %d cannot begin at id %d of %d behind id %d", count, start, of.Len(), last)
+			return failed(fmt.Errorf("document %d cannot begin at id %d of %d behind id %d", count, start, of.Len(), last))
 		}
 		last = start
 		count++
@@ -71,9 +77,10 @@ func CreateStarts(of *Reader, list func(add func(start int64) error) error) erro
 	}
 	if err == nil {
 		_, err = d.WriteAt(startsHead(of, count, sum), 0)
+		err = failed(err)
 	}
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return err
 	}
 	return d.commit()
 }
@@ -164,8 +171,9 @@ func (s *Starts) Read(dst []int64, off int64) error {
 		return fmt.Errorf("%s: %d documents from number %d on are not all among its %d", s.file.Name(), len(dst), off, s.count)
 	}
 	raw := make([]byte, 8*len(dst))
-	if _, err := s.file.ReadAt(raw, startsHeader+8*off); err != nil {
-		return fmt.Errorf("starts of documents: %w", err)
+	if n, err := s.file.ReadAt(raw, startsHeader+8*off); n < len(raw) { // at the file's end io.EOF may come with all of it
+		return fmt.Errorf("starts of documents %s: byte %d: %w: the file was cut short, or is out of reach, since it was opened: start again, and it is made anew",
+			s.file.Name(), startsHeader+8*off+int64(n), err)
 	}
 	for i := range dst {
 		if dst[i] = int64(binary.LittleEndian.Uint64(raw[8*i:])); dst[i] < 0 || dst[i] >= s.of {

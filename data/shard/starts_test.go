@@ -1,7 +1,9 @@
 package shard
 
 import (
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"os"
 	"slices"
 	"strings"
@@ -100,6 +102,32 @@ func TestStartsAreChecked(t *testing.T) {
 		refused("the size", i, good[:i])
 	}
 	refused("the size", len(good)+8, append(slices.Clone(good), make([]byte, 8)...))
+}
+
+// TestStartsInDisorder has starts whose checksums are right and whose order is not, as a program with an error would write them.
+func TestStartsInDisorder(t *testing.T) {
+	r := openShard(t, some(50, 300))
+	for _, c := range []struct {
+		list []uint64
+		at   string // what is wrong with it
+	}{{[]uint64{0, 7, 7}, "byte 56: a document begins at id 7 of 50 behind id 7"}, {[]uint64{0, 9, 4}, "byte 56: "}, {[]uint64{0, 50}, "byte 48: "}, {[]uint64{1}, "byte 40: "},
+		{[]uint64{0, 1 << 63}, "byte 48: "}, {[]uint64{0, 7, 21}, ""}} {
+		var payload []byte
+		for _, start := range c.list {
+			payload = binary.LittleEndian.AppendUint64(payload, start)
+		}
+		file := append(startsHead(r, int64(len(c.list)), crc32.Checksum(payload, castagnoli)), payload...)
+		if err := os.WriteFile(StartsPath(r.Name()), file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := OpenStarts(r)
+		if err == nil {
+			s.Close()
+		}
+		if (err == nil) != (c.at == "") || err != nil && !strings.Contains(err.Error(), c.at) {
+			t.Errorf("%v: %v", c.list, err)
+		}
+	}
 }
 
 // TestStartsStop has the check of starts asked whether to stop for each block, and end at any question.

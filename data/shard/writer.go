@@ -13,6 +13,7 @@ type Writer struct {
 	head    header
 	buffer  []byte
 	err     error // the first one; it sticks
+	failed  bool  // err is the file system's
 }
 
 // bufferSize is how many bytes of ids are gathered before they are written.
@@ -66,26 +67,46 @@ func (w *Writer) Len() int64 { return int64(w.head.count) }
 func (w *Writer) flush() {
 	if w.err == nil {
 		w.head.payload = crc32.Update(w.head.payload, castagnoli, w.buffer)
-		if _, err := w.draft.Write(w.buffer); err != nil {
-			w.err = fmt.Errorf("writing %s: %w", w.draft.path, err)
-		}
+		_, err := w.draft.Write(w.buffer)
+		w.fail(err)
 	}
 	w.buffer = w.buffer[:0]
 }
 
-// Commit completes the shard and gives it its name. When it returns nil, the shard is on disk.
+// fail keeps an error of the file system, if there is one.
+func (w *Writer) fail(err error) {
+	if err != nil {
+		w.err, w.failed = fmt.Errorf("writing %s: %w", w.draft.path, err), true
+	}
+}
+
+// Failed says that the file system, not what was to be written, is why there is an error: what [Writer.Suspend] keeps is worth going on with.
+func (w *Writer) Failed() bool { return w.failed }
+
+// Commit completes the shard and gives it its name. When it returns nil, the shard is on disk. Where the file system fails, it ends with what
+// [Writer.Suspend] does, with another error with what [Writer.Abort] does.
 func (w *Writer) Commit() error {
+	if w.draft.done {
+		return fmt.Errorf("writing %s: it is already closed", w.draft.path)
+	}
 	w.flush()
 	if w.err == nil {
-		if _, err := w.draft.WriteAt(w.head.marshal(), 0); err != nil {
-			w.err = fmt.Errorf("writing %s: %w", w.draft.path, err)
-		}
+		_, err := w.draft.WriteAt(w.head.marshal(), 0)
+		w.fail(err)
 	}
-	if w.err != nil {
+	if w.err == nil {
+		w.err = w.draft.place()
+		w.failed = w.err != nil
+	}
+	switch {
+	case w.failed:
+		w.Suspend()
+		return w.err
+	case w.err != nil:
 		w.Abort()
 		return w.err
 	}
-	err := w.draft.commit()
+	err := w.draft.settle()
 	if w.partial != nil {
 		w.partial.close(w.draft.path)
 	}

@@ -153,8 +153,11 @@ func (s *surveyor) open(cfg data.Config, d *dataset.Dataset, x *source) error {
 	if err != nil {
 		return err
 	}
-	if fmt.Sprintf("%x %x", train.Fingerprint, val.Fingerprint) != stats.Train.Source+" "+stats.Val.Source {
-		return corpus.ErrChanged
+	switch {
+	case fmt.Sprintf("%x", train.Fingerprint) != stats.Train.Source:
+		return text.Changed(corpus.Train)
+	case fmt.Sprintf("%x", val.Fingerprint) != stats.Val.Source:
+		return text.Changed(corpus.Val)
 	}
 	s.note(x, text.Note())
 	return nil

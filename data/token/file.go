@@ -42,7 +42,7 @@ func readHeader(file []byte) (kind string, err error) {
 	}
 	var h header
 	if err := json.Unmarshal(file, &h); err != nil {
-		return "", fmt.Errorf("not a JSON object of tokenizer settings: %w", err)
+		return "", fmt.Errorf("not a JSON object of tokenizer settings (%w): name one of prenorm's files, a tokenizer.json or a SentencePiece model", err)
 	}
 	if h.Format != fileFormat {
 		return "", fmt.Errorf("format is %q, want %q: is this the right file?", shorten(h.Format), fileFormat)

@@ -86,21 +86,21 @@ func Open(name string) (Tokenizer, error) {
 	case !known || maker.New == nil:
 		t, err := Load(name)
 		if errors.Is(err, os.ErrNotExist) {
-			near := problem.Closest(name, ready())
+			near := problem.Closest(name, Ready())
 			if near != "" {
 				near = fmt.Sprintf(" (did you mean %s?)", near)
 			}
-			return nil, fmt.Errorf("tokenizer %q%s is neither a file nor a kind that needs no training (%s): %w", name, near, strings.Join(ready(), ", "), err)
+			return nil, fmt.Errorf("tokenizer %q%s is neither a file nor a kind that needs no training (%s): %w", name, near, strings.Join(Ready(), ", "), err)
 		}
 		return t, err
 	case maker.Trained:
-		return nil, fmt.Errorf("tokenizer kind %s is trained on text: name the file of one, or a kind that needs no training (%s)", name, strings.Join(ready(), ", "))
+		return nil, fmt.Errorf("tokenizer kind %s is trained on text: name the file of one, or a kind that needs no training (%s)", name, strings.Join(Ready(), ", "))
 	}
 	return New(Config{Kind: name}, nil, nil)
 }
 
-// ready lists the kinds that need no training.
-func ready() []string {
+// Ready lists the kinds that need no training.
+func Ready() []string {
 	return slices.DeleteFunc(Kinds(), func(kind string) bool { return makers[kind].Trained })
 }
 
@@ -121,6 +121,9 @@ func Unmarshal(file []byte) (Tokenizer, error) {
 // Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, or a SentencePiece
 // model.
 func Load(path string) (Tokenizer, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("tokenizer file: %s is a folder: name a file, such as the tokenizer.json in a checkpoint of a run", path)
+	}
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer file: %w", err)

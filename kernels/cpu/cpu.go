@@ -94,7 +94,7 @@ func (b *Backend) Workspace(c kernels.Call, a kernels.Args) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s := &scratch{tier: b.tier}
+	s := &scratch{tier: b.tier, workers: b.workers()}
 	if _, err := e.plan(c, a, s); err != nil {
 		return 0, fmt.Errorf("cpu: %w", err)
 	}
@@ -125,7 +125,7 @@ func (b *Backend) prepare(c kernels.Call, a kernels.Args) (e entry, plan any, er
 	if len(a.Work.Host) < need {
 		return e, nil, fmt.Errorf("cpu: %s: workspace of %d bytes, wants %d (ask Workspace)", c.Kernel(), len(a.Work.Host), need)
 	}
-	if plan, err = e.plan(c, a, &scratch{tier: b.tier, mem: a.Work.Host}); err != nil {
+	if plan, err = e.plan(c, a, &scratch{tier: b.tier, workers: b.workers(), mem: a.Work.Host}); err != nil {
 		return e, nil, fmt.Errorf("cpu: %w", err)
 	}
 	return e, plan, nil

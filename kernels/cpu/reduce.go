@@ -19,8 +19,15 @@ type rowSum struct {
 	partial           []float32
 }
 
+// Bounds on the blocks of a sum of rows: more than mostBlocks give no core more to do, and adding the sums of less than fewRows takes longer than
+// summing them.
+const (
+	mostBlocks = 128
+	fewRows    = 16
+)
+
 func planRowSum(rows, width int, s *scratch) rowSum {
-	p := rowSum{width: width, per: max(blocks(rows, 128), blocks(2048, max(width, 1)))}
+	p := rowSum{width: width, per: max(fewRows, blocks(rows, mostBlocks), blocks(2048, max(width, 1)))}
 	p.count = blocks(rows, p.per)
 	p.partial = s.f32(p.count * width)
 	return p

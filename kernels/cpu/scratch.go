@@ -7,9 +7,10 @@ const line = 64
 
 // scratch hands out a call's workspace in pieces that start on a cache line. Without memory it only measures.
 type scratch struct {
-	tier *tier // that the call will run on, which decides how operands are packed
-	mem  []byte
-	used int // bytes from the first aligned byte of mem
+	tier    *tier // that the call will run on, which decides how operands are packed
+	workers int   // that may share it, which decides into how many parts it is cut, and never its result
+	mem     []byte
+	used    int // bytes from the first aligned byte of mem
 }
 
 // bytes is the size of the memory that the pieces so far want, wherever that memory starts.

@@ -12,38 +12,42 @@ type stripePlan struct {
 	packed, wide []float32
 }
 
-// Bounds on stripes: their number gives every core work until the end, and a packed block of one takes about half of a core's second cache.
+// Bounds on stripes: their number gives every core work until the end, and a packed block of one takes about half of a core's second cache. The more
+// there are, the more often the other factor is read.
 const (
-	stripeCount = 16 // at least, if there are as many panels
-	stripeLanes = 32
-	stripeRows  = 192
-	stripeCols  = 256
+	stripesPerWorker         = 4
+	fewestStripes, mostLanes = 8, 32
+	stripeRows               = 192
+	stripeCols               = 256
 )
 
-// Every stripe reads the whole other factor. One of more than farFloats comes from memory each time, unless all stripes go along K together: they then
-// join after passBlocks blocks of it.
-const (
-	farFloats  = 1 << 22
-	passBlocks = 2
-)
-
-// planStripes plans stripes of A[m,k], or of B of n columns. With widened the stripe has to be widened first, panel by panel.
-func planStripes(m, n, k, ldc int, ofA, widened bool, s *scratch) *stripePlan {
-	p := &stripePlan{m: m, n: n, k: k, ldc: ldc, pass: blocks(k, blockK), ofA: ofA}
+// planStripes plans stripes of A[m,k], or of B of n columns. With widens the stripe has to be widened first, panel by panel.
+func planStripes(m, n, k, ldc int, ofA, widens bool, s *scratch) *stripePlan {
+	p := &stripePlan{m: m, n: n, k: k, ldc: ldc, ofA: ofA}
 	width, all, other, most := s.tier.cols, n, m, stripeCols
 	if ofA {
 		width, all, other, most = s.tier.rows, m, n, stripeRows
 	}
-	if other*k > farFloats {
-		p.pass = passBlocks
-	}
-	p.size = width * max(1, min(blocks(all, stripeCount), most)/width)
-	items, depth, wide := blocks(all, p.size), min(k, blockK), 0
-	if widened {
+	// Every stripe reads the whole other factor. All stripes go along K together, so that what they read of it stays near.
+	p.pass = min(max(1, nearFloats/(max(other, 1)*blockK)), max(1, blocks(k, blockK)))
+	depth, wide := min(k, blockK), 0
+	if widens {
 		wide = width * depth
 	}
-	p.lanes = lanes{count: min(items, stripeLanes), items: items}
-	p.packed, p.wide = s.f32(p.count*packedSize(width, p.size, depth)), s.f32(p.count*wide)
+	cut := func(count int) (floats int) {
+		p.size = width * max(1, min(blocks(all, count), most)/width)
+		items := blocks(all, p.size)
+		p.lanes = lanes{count: min(items, mostLanes), items: items}
+		return p.count * packedSize(width, p.size, depth)
+	}
+	floats, places := 0, 0 // enough for any number of workers
+	for count := fewestStripes; count <= mostLanes; count += stripesPerWorker {
+		floats, places = max(floats, cut(count)), max(places, p.count)
+	}
+	packed, widened := s.f32(floats), s.f32(places*wide)
+	if floats = cut(min(max(fewestStripes, stripesPerWorker*s.workers), mostLanes)); s.mem != nil {
+		p.packed, p.wide = packed[:floats], widened[:p.count*wide]
+	}
 	return p
 }
 

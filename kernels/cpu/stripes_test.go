@@ -54,14 +54,48 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestFarFactor wants passes where the factor that every stripe reads is too large to stay near, and one pass elsewhere.
+// TestFarFactor wants passes where what every stripe reads of the other factor would not stay near, and one pass elsewhere.
 func TestFarFactor(t *testing.T) {
 	s := &scratch{tier: portable}
-	if p := planStripes(256, 768, 50257, 768, false, false, s); p.pass != passBlocks {
-		t.Errorf("passes of %d blocks for 51 MB that every stripe reads, want %d", p.pass, passBlocks)
+	for _, c := range []struct{ m, n, k, pass int }{
+		{256, 768, 50257, 2}, // 51 MB that every stripe reads
+		{256, 768, 3072, 2},
+		{1024, 2304, 768, 1},
+		{170, 50257, 1536, 4},
+		{12, 4096, 384, 1},
+	} {
+		if p := planStripes(c.m, c.n, c.k, c.n, false, false, s); p.pass != c.pass {
+			t.Errorf("%d x %d x %d: passes of %d blocks, want %d", c.m, c.n, c.k, p.pass, c.pass)
+		}
 	}
-	if p := planStripes(256, 50257, 1536, 50257, false, false, s); p.pass != 4 {
-		t.Errorf("passes of %d blocks for what stays near, want all four", p.pass)
+}
+
+// TestStripesOfWorkers wants at least four stripes for each worker where there are as many panels, and the same workspace for all.
+func TestStripesOfWorkers(t *testing.T) {
+	for _, c := range []struct {
+		m, n, k      int
+		ofA, widened bool
+	}{{1024, 3072, 768, false, false}, {3072, 768, 1024, true, false}, {256, 50257, 768, false, true}, {300, 130, 500, false, false}, {20, 7, 9, true, true}, {1, 1, 0, false, false}} {
+		for _, level := range tiers() {
+			bytes := 0
+			for _, workers := range []int{1, 2, 3, 4, 6, 8, 16, 64} {
+				s := &scratch{tier: level, workers: workers}
+				p := planStripes(c.m, c.n, c.k, c.n, c.ofA, c.widened, s)
+				all, width := c.n, level.cols
+				if c.ofA {
+					all, width = c.m, level.rows
+				}
+				if want := min(stripesPerWorker*workers, mostLanes, blocks(all, width)); p.items < want {
+					t.Errorf("%+v, %s, %d workers: %d stripes, want %d", c, level.name, workers, p.items, want)
+				}
+				if workers == 1 {
+					bytes = s.bytes()
+				}
+				if s.bytes() != bytes {
+					t.Errorf("%+v, %s, %d workers: workspace of %d bytes, with one worker %d", c, level.name, workers, s.bytes(), bytes)
+				}
+			}
+		}
 	}
 }
 

@@ -114,7 +114,8 @@ type tileWriter struct {
 	lda, lda3   reg.Register
 	b, ahead    reg.Register // B, and B some steps ahead
 	ldb, ldb3   reg.Register
-	low, high   reg.OpmaskVirtual
+	low, high   reg.OpmaskVirtual // of the columns, 512 bits alone
+	atEdge      bool              // what is written now reads some columns of B alone
 	count, rest reg.GPVirtual
 }
 
@@ -150,6 +151,8 @@ func (t *tileWriter) load() {
 		t.low, t.high = t.K(), t.K()
 		t.bitMask(n, spare, 0, t.low)
 		t.bitMask(n, spare, 16, t.high)
+		t.CMPQ(n, operand.Imm(uint64(2*t.bits/32)))
+		t.JL(to("edge"))
 	}
 }
 
@@ -161,22 +164,22 @@ func (t *tileWriter) element(i, u int) operand.Mem {
 	return step(t.a[0], t.lda, t.lda3, u, 4*i)
 }
 
+// multiply is step u. Each element of A is loaded once for both vectors of B: as an operand of either multiply-add it would be loaded twice, and
+// a processor with two multipliers of 512 bits has no more than two loads for them.
 func (t *tileWriter) multiply(u int) {
 	width := t.bits / 8
 	b0, b1 := step(t.b, t.ldb, t.ldb3, u, 0), step(t.b, t.ldb, t.ldb3, u, width)
 	t.PREFETCHT0(step(t.ahead, t.ldb, t.ldb3, u, 0))
 	if t.bits == 512 {
 		t.PREFETCHT0(step(t.ahead, t.ldb, t.ldb3, u, width))
+	}
+	if t.atEdge {
 		t.VMOVUPS_Z(b0, t.low, t.bv[0])
 		t.VMOVUPS_Z(b1, t.high, t.bv[1])
-		for i := range t.r {
-			t.VFMADD231PS_BCST(t.element(i, u), t.bv[0], t.acc[i][0])
-			t.VFMADD231PS_BCST(t.element(i, u), t.bv[1], t.acc[i][1])
-		}
-		return
+	} else {
+		t.VMOVUPS(b0, t.bv[0])
+		t.VMOVUPS(b1, t.bv[1])
 	}
-	t.VMOVUPS(b0, t.bv[0])
-	t.VMOVUPS(b1, t.bv[1])
 	for i := range t.r {
 		x := t.av[i%2]
 		t.VBROADCASTSS(t.element(i, u), x)
@@ -243,5 +246,22 @@ func (t *tileWriter) loop() {
 	t.advance(1)
 	t.DECQ(t.rest)
 	t.JNZ(to("single"))
+	t.edge()
 	t.Label("store")
+}
+
+// edge are the steps of a tile with less columns than it could have. A masked load takes a multiplier's turn on some processors, so that whole tiles
+// do without.
+func (t *tileWriter) edge() {
+	if t.bits != 512 {
+		return
+	}
+	t.JMP(to("store"))
+	t.Label("edge")
+	t.atEdge = true
+	t.multiply(0)
+	t.advance(1)
+	t.DECQ(t.count)
+	t.JNZ(to("edge"))
+	t.atEdge = false
 }
