@@ -21,13 +21,12 @@ func (r *reading) jsonl(m member, emit func(chunk) error) error {
 	}
 	lines := lineReader{in: bufio.NewReaderSize(in, m.block())}
 	for number := 1; ; number++ {
-		where := fmt.Sprintf("%s:%d", m.name, number)
 		line, err := lines.next()
 		if err == io.EOF {
 			return nil
 		}
 		if errors.Is(err, bufio.ErrTooLong) {
-			return tooLong(where, "the line")
+			return tooLong(fmt.Sprintf("%s:%d", m.name, number), "the line")
 		}
 		if err != nil {
 			return err
@@ -35,6 +34,7 @@ func (r *reading) jsonl(m member, emit func(chunk) error) error {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
+		where := fmt.Sprintf("%s:%d", m.name, number) // not of empty lines, of which there may be millions
 		text, err := r.lineText(where, line, in.hint)
 		if err != nil {
 			return err

@@ -32,6 +32,18 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
+// TestBlankLines wants empty lines to cost no memory, nor the time that it takes.
+func TestBlankLines(t *testing.T) {
+	text := []byte(strings.Repeat("\n", 1<<20) + `{"text":"a"}` + strings.Repeat("\r\n", 1<<19))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	documents, err := read(t, "a.jsonl", text)
+	runtime.ReadMemStats(&after)
+	if taken := after.Mallocs - before.Mallocs; err != nil || strings.Join(documents, " ") != "a" || taken > 1000 {
+		t.Errorf("%q, %v, memory was given %d times", documents, err, taken)
+	}
+}
+
 // TestOtherKeysMayRepeat reads objects in which what is not asked for stands more than once, and any white space.
 func TestOtherKeysMayRepeat(t *testing.T) {
 	for line, want := range map[string]string{

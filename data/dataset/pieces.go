@@ -52,6 +52,7 @@ func pieces(documents corpus.Documents, cut func(text []byte, size int) int) ite
 	return func(yield func(piece, error) bool) {
 		var text []byte // of the document at hand, from its last cut on
 		var offset int64
+		searched := 0 // so far there is no place to cut, as far as more of the text does not make one
 		first := true
 		for d, err := range documents {
 			if err != nil {
@@ -59,7 +60,7 @@ func pieces(documents corpus.Documents, cut func(text []byte, size int) int) ite
 				return
 			}
 			if !d.Continues {
-				text, offset, first = nil, d.Offset, true
+				text, offset, searched, first = nil, d.Offset, 0, true
 			}
 			if len(text) == 0 {
 				text = d.Text
@@ -67,18 +68,19 @@ func pieces(documents corpus.Documents, cut func(text []byte, size int) int) ite
 				text = append(text, d.Text...)
 			}
 			for len(text) > 0 {
-				n := cut(text, pieceSize)
+				n := cut(text, max(pieceSize, searched))
 				if n == len(text) && d.Rest > 0 { // what follows decides
 					if n > maxPiece {
 						yield(piece{}, noPlace(d, offset))
 						return
 					}
+					searched = n
 					break
 				}
 				if !yield(piece{d, text[:n:n], offset, d.Rest + int64(len(text)-n), first}, nil) {
 					return
 				}
-				text, first = text[n:], false
+				text, searched, first = text[n:], 0, false
 				offset += int64(n)
 			}
 		}
