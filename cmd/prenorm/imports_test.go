@@ -96,6 +96,7 @@ var outside = map[string]string{
 	"github.com/tiktoken-go/tokenizer/codec":        "data/token",
 	"google.golang.org/protobuf/encoding/protowire": "data/token",
 	"github.com/gofrs/flock":                        "data/shard train/checkpoint",
+	"github.com/andybalholm/brotli":                 "data/corpus",
 	"github.com/klauspost/compress/...":             "data/corpus data/survey",
 	"github.com/parquet-go/parquet-go/...":          "data/corpus",
 	"github.com/schollz/progressbar/v3":             "train/metrics",

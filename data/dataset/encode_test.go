@@ -54,7 +54,7 @@ func TestPiecesGiveTheIDsOfTheWhole(t *testing.T) {
 
 // TestPiecesOfStretches has a text without a place for long, whose stretches end at every byte around the first: the pieces are those of the whole.
 func TestPiecesOfStretches(t *testing.T) {
-	const places = 0b10000 // behind a line break alone
+	const places = token.Places(0b10000) // behind a line break alone
 	text := strings.Repeat("東", pieceSize/3+9) + "。\n\u3000字\n字" + strings.Repeat("東", 9)
 	at := strings.LastIndex(text, "\n") + 1
 	for end := at - 9; end < at+5; end++ {

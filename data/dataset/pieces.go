@@ -24,8 +24,13 @@ type piece struct {
 	first    bool  // text starts the document
 }
 
+// cutter tells where text is cut, see [token.Places].
+type cutter interface {
+	Cut(text []byte, size int) int
+}
+
 // pieces divides documents, which may come in stretches. The pieces do not depend on where these end.
-func pieces(documents corpus.Documents, places token.Places) iter.Seq2[piece, error] {
+func pieces(documents corpus.Documents, places cutter) iter.Seq2[piece, error] {
 	return func(yield func(piece, error) bool) {
 		var text []byte // of the document at hand, from its last cut on
 		var offset int64
