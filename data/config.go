@@ -23,7 +23,7 @@ type Config struct {
 	Packing    string       `yaml:"packing"`         // stream | documents (whole, by best fit)
 	Cross      bool         `yaml:"cross_documents"` // attention crosses documents
 	Verify     bool         `yaml:"verify"`          // all text must come back from its ids, byte by byte, when it is encoded
-	Duplicates string       `yaml:"duplicates"`      // keep | drop_exact | drop_near (documents that are copies of an earlier one)
+	Duplicates string       `yaml:"duplicates"`      // keep | drop_exact | drop_near (documents that are copies of an earlier one of the same source)
 	Cache      string       `yaml:"cache"`           // folder of token shards; "" = beside the run folder
 }
 

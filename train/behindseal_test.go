@@ -114,7 +114,7 @@ func TestGuardClone(t *testing.T) {
 // TestRestoreChecksGuard wants a checkpoint with a guard's state that no run writes to be refused.
 func TestRestoreChecksGuard(t *testing.T) {
 	s := stepper(t, ref.New(), small(), options(2, 1))
-	_, err := restore(s.weights, s, &checkpoint.Loaded{Dir: "x", Step: 3, State: []byte(`{"step": 3, "guard": {"scale": 1, "unapplied": 4}}`)}, "checkpoint x")
+	_, err := restore(context.Background(), s.weights, s, &checkpoint.Loaded{Dir: "x", Step: 3, State: []byte(`{"step": 3, "guard": {"scale": 1, "unapplied": 4}}`)}, "checkpoint x")
 	if err == nil || !strings.Contains(err.Error(), "checkpoint x: state.json: guard: 4 steps unapplied") {
 		t.Error(err)
 	}

@@ -59,7 +59,7 @@ func isBundle(name string) bool {
 func dropUnfinished(fsys checkpoint.FS, dir string) error {
 	entries, err := fsys.ReadDir(dir)
 	for _, e := range entries {
-		if name, ok := strings.CutPrefix(e.Name(), unfinished); ok && isBundle(name) {
+		if name, ok := strings.CutPrefix(e.Name(), unfinished); ok && isBundle(name) && e.Type().IsRegular() {
 			err = errors.Join(err, fsys.Remove(filepath.Join(dir, e.Name())))
 		}
 	}

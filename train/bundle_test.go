@@ -2,8 +2,12 @@ package train
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +55,26 @@ func TestDamagedBundle(t *testing.T) {
 	}
 }
 
+// TestBundleBounds wants a file that the archive says to lie beyond its end to be refused, under a right checksum too: anybody may have written
+// the bundle.
+func TestBundleBounds(t *testing.T) {
+	var whole bytes.Buffer
+	if _, err := tinyBundle(3).write(&whole); err != nil {
+		t.Fatal(err)
+	}
+	data := whole.Bytes()
+	header := data[bytes.LastIndex(data, []byte("PK\x03\x04")):] // of the last file, whose lengths say where its content begins
+	room := len(header) - sealBytes - 30 - int(binary.LittleEndian.Uint16(header[26:]))
+	for _, more := range []uint16{math.MaxUint16, uint16(room), uint16(room - 1)} { // beyond the end, at it, and with one of its two bytes within
+		binary.LittleEndian.PutUint16(header[28:], more)
+		sum := sha256.Sum256(data[:len(data)-sealBytes])
+		copy(data[len(data)-sealBytes:], hex.EncodeToString(sum[:]))
+		if _, err := parseBundle(data); err == nil || !strings.Contains(err.Error(), `"`+TokenizerFile+`": is compressed, there twice, or not inside the file`) {
+			t.Errorf("content %d bytes further on: %v", more, err)
+		}
+	}
+}
+
 // TestBundleOfDocuments wants the ids of documents back, and those of another shape to be refused.
 func TestBundleOfDocuments(t *testing.T) {
 	b := tinyBundle(3)
@@ -93,11 +117,14 @@ func TestUnfinishedBundle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Mkdir(filepath.Join(dir, ".tmp-step-00000004.zip"), 0o777); err != nil { // none of ours
+		t.Fatal(err)
+	}
 	if name, err := tinyBundle(3).save(checkpoint.OS, dir, 1, func(string, int64) {}); err != nil || name != "step-00000003.zip" {
 		t.Error(name, err)
 	}
 	entries, err := os.ReadDir(dir)
-	if got := fmt.Sprint(entries); err != nil || got != "[- .tmp-mine - mine.zip - step-00000003.zip]" {
+	if got := fmt.Sprint(entries); err != nil || got != "[- .tmp-mine d .tmp-step-00000004.zip/ - mine.zip - step-00000003.zip]" {
 		t.Error(got, err)
 	}
 }

@@ -1,16 +1,21 @@
 package train
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"prenorm/data/batch"
+	"prenorm/kernels"
 	"prenorm/kernels/cpu"
 	"prenorm/model"
 	"prenorm/train/checkpoint"
+	"prenorm/train/safetensors"
 )
 
 // heldRun is a small model with running statistics in the middle of its training.
@@ -117,6 +122,82 @@ func TestHeldAllocatesNothing(t *testing.T) {
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// unreadable is a backend that fails from some download on.
+type unreadable struct {
+	kernels.Backend
+	left int
+}
+
+func (u *unreadable) Download(dst any, src kernels.View) error {
+	if u.left--; u.left < 0 {
+		return errDisk
+	}
+	return u.Backend.Download(dst, src)
+}
+
+// TestHalfHeldIsNone wants a copy that could not be filled in place of an older one not to be brought back: it is of neither state.
+func TestHalfHeldIsNone(t *testing.T) {
+	w, s, step := heldRun(t)
+	step()
+	h := present(t, w, s, 1)
+	step()
+	after := present(t, w, s, 2)
+	be := &unreadable{h.be, 3}
+	h.be = be
+	if err := h.hold(State{Step: 2}); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "read ") {
+		t.Error(err)
+	}
+	if err := h.restore(); err == nil || !strings.Contains(err.Error(), "no state is held") {
+		t.Errorf("brought back from half a copy: %v", err)
+	}
+	if d := differences(t, after, present(t, w, s, 2)); !d.Same() {
+		t.Errorf("it has changed %d tensors of the state", len(d.Tensors))
+	}
+	be.left = 1000
+	if err := errors.Join(h.hold(State{Step: 2}), h.restore()); err != nil {
+		t.Errorf("filled anew: %v", err)
+	}
+}
+
+// TestRewindFileIsChecked wants the state to go back to, as a checkpoint holds it, to be taken tensor by tensor in its own shape, or not at all.
+func TestRewindFileIsChecked(t *testing.T) {
+	w, s, step := heldRun(t)
+	step()
+	snap := present(t, w, s, 1).snapshot(nil)
+	whole := slices.Concat(snap.Weights, snap.Optimizer)
+	at := slices.IndexFunc(whole, func(t safetensors.Tensor) bool { return len(t.Shape) == 2 && t.Shape[0] != t.Shape[1] })
+	file := func(change func(list []safetensors.Tensor) []safetensors.Tensor) *checkpoint.Loaded {
+		var b bytes.Buffer
+		if err := safetensors.Write(&b, change(slices.Clone(whole)), nil); err != nil {
+			t.Fatal(err)
+		}
+		return &checkpoint.Loaded{Dir: "step-00000001", Files: map[string][]byte{goodFile: b.Bytes()}}
+	}
+	for name, change := range map[string]func(list []safetensors.Tensor) []safetensors.Tensor{
+		"turned": func(list []safetensors.Tensor) []safetensors.Tensor {
+			list[at].Shape = []int{list[at].Shape[1], list[at].Shape[0]}
+			return list
+		},
+		"missing": func(list []safetensors.Tensor) []safetensors.Tensor { return slices.Delete(list, at, at+1) },
+	} {
+		h, err := newHeld(w, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("checkpoint step-00000001: %s: %s %v is missing or has another shape", goodFile, whole[at].Name, whole[at].Shape)
+		if err := h.load(file(change), goodFile); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+		if err := h.restore(); err == nil {
+			t.Errorf("%s: it can be gone back to", name)
+		}
+	}
+	h := present(t, w, s, 1)
+	if err := h.load(file(func(list []safetensors.Tensor) []safetensors.Tensor { return list }), goodFile); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -44,6 +44,9 @@ type Job struct {
 	// Room says what the machine has too little of for the run, by full key; nil = it is not asked. It is asked once or twice, before
 	// anything large is made.
 	Room func(Room) problem.List
+
+	// Differs says by which settings the model of another run's file is another than this job's, in lines for people; nil = nobody knows.
+	Differs func(config []byte) []string
 }
 
 // Outcome is how a run ended.

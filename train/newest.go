@@ -11,8 +11,8 @@ import (
 
 // Newest is the checkpoint that the run in a folder goes on from: the newest whole one, "" where there is none at all. refused are newer ones
 // that are damaged. One of a newer format is not damaged, and an error: whoever went on from an older one would write over its steps.
-func Newest(run string) (dir string, refused []checkpoint.Refused, err error) {
-	dir, refused, err = checkpoint.Latest(checkpoint.OS, checkpointRoot(run))
+func Newest(fsys checkpoint.FS, run string) (dir string, refused []checkpoint.Refused, err error) {
+	dir, refused, err = checkpoint.Latest(fsys, checkpointRoot(run))
 	var none *checkpoint.NoneWhole
 	if errors.As(err, &none) {
 		return "", refused, fmt.Errorf("%w\n%s", err, anew(none))

@@ -86,6 +86,9 @@ func findCheckpoint(fsys checkpoint.FS, path string, newest latest) (dir string,
 	dir, refused, err = newest(fsys, checkpointRoot(RunOf(path)))
 	if dir == "" && err == nil {
 		err = fmt.Errorf("%s holds no checkpoint: it is no run's folder, or its run has not saved yet", path)
+		if others, _ := checkpoint.Others(fsys, checkpointRoot(RunOf(path))); len(others) > 0 {
+			err = fmt.Errorf("%s holds no checkpoint: %s", path, others[0])
+		}
 	}
 	return dir, refused, err
 }
@@ -106,10 +109,11 @@ func RunOf(path string) string {
 type start struct {
 	weights   []safetensors.Tensor
 	tokenizer token.Tokenizer // nil: a bare weights file has none
+	config    []byte          // the run file; nil as above
 }
 
 // openStart reads a run's newest checkpoint, one checkpoint, or a safetensors file.
-func openStart(path string) (*start, error) {
+func openStart(fsys checkpoint.FS, path string) (*start, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		if err := regular.Check(path); err != nil {
 			return nil, err
@@ -120,11 +124,11 @@ func openStart(path string) (*start, error) {
 		}
 		return &start{weights: f.Tensors}, nil
 	}
-	c, _, err := OpenWeights(path)
+	c, _, err := openNewest(fsys, path, checkpoint.Latest, checkpoint.LoadWeights)
 	if err != nil {
 		return nil, err
 	}
-	s := &start{weights: c.Weights}
+	s := &start{weights: c.Weights, config: c.Files[ConfigFile]}
 	if _, ok := c.Files[TokenizerFile]; ok {
 		if s.tokenizer, err = TokenizerOf(c); err != nil {
 			return nil, err

@@ -36,26 +36,30 @@ func (l *loop) prepare(ctx context.Context) error {
 // assemble is prepare without anything that changes the run's folder, its data apart. It says whether the state is that of a checkpoint, and
 // which ones are not whole.
 func (l *loop) assemble(ctx context.Context) (resumed bool, refused []checkpoint.Refused, err error) {
-	dir, refused, err := Newest(l.Dir)
+	disk := untilEnded(ctx)
+	if there, err := checkpoint.List(disk, checkpointRoot(l.Dir)); err == nil && len(there) > 0 {
+		l.state.Step = there[len(there)-1].Step // for who stops while they are read
+	}
+	dir, refused, err := Newest(disk, l.Dir)
 	if err != nil {
 		return false, nil, err
 	}
 	var from *checkpoint.Loaded
 	if dir != "" {
-		if from, err = checkpoint.Load(checkpoint.OS, dir); err != nil {
+		if from, err = checkpoint.Load(disk, dir); err != nil {
 			return false, nil, err
 		}
-		l.state.Step = from.Step // for who stops while the text is opened
+		l.state.Step = from.Step
 	}
 	if err := l.openData(ctx, from); err != nil {
 		return false, nil, err
 	}
-	return from != nil, refused, l.buildModel(from)
+	return from != nil, refused, l.buildModel(ctx, from)
 }
 
 // openData opens the text, with the checkpoint's tokenizer where there is one.
 func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
-	refused, further, err := l.lookAhead(from)
+	refused, further, err := l.lookAhead(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -103,6 +107,11 @@ func ended(ctx context.Context) error {
 	}
 }
 
+// untilEnded is the file system, of which nothing can be read once a context has ended.
+func untilEnded(ctx context.Context) checkpoint.FS {
+	return checkpoint.Stoppable(checkpoint.OS, func() error { return ended(ctx) })
+}
+
 // startTokenizer returns the tokenizer of what init_from names, where the run has to take it.
 func (l *loop) startTokenizer() (token.Tokenizer, error) {
 	if l.first == nil {
@@ -115,8 +124,9 @@ func (l *loop) startTokenizer() (token.Tokenizer, error) {
 	return t, err
 }
 
-// buildModel makes weights, training step and batches, new or from the checkpoint.
-func (l *loop) buildModel(from *checkpoint.Loaded) error {
+// buildModel makes weights, training step and batches, new or from the checkpoint. Between its parts, and between tensors, it asks whether to
+// go on.
+func (l *loop) buildModel(ctx context.Context, from *checkpoint.Loaded) error {
 	feed, err := l.feed()
 	if err != nil {
 		return err
@@ -124,7 +134,13 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 	if l.rate, err = schedule.New(l.Train.Schedule.Kind, schedule.Config{Warmup: l.Train.Schedule.Warmup, Steps: l.Train.Steps, Min: l.Train.Schedule.Min, Decay: l.Train.Schedule.Decay}); err != nil {
 		return err
 	}
+	if err := ended(ctx); err != nil {
+		return err
+	}
 	if l.weights, err = model.NewWeights(l.be, l.Model); err != nil {
+		return err
+	}
+	if err := ended(ctx); err != nil {
 		return err
 	}
 	l.stepper, err = NewStepper(l.weights, StepOptions{Batch: l.Train.Batch, Context: l.Model.Context, Accumulate: l.Train.Accumulate,
@@ -132,11 +148,14 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 	if err != nil {
 		return err
 	}
+	if err := ended(ctx); err != nil {
+		return err
+	}
 	if l.evaluator, err = NewEvaluatorBy(l.weights, l.Train.Batch, dataset.RuleOf(l.Data)); err != nil {
 		return err
 	}
 	l.ring = newRing(l.Train.Guard.keepsRecent(), max(l.Train.Accumulate, 1))
-	if err := l.start(from, feed); err != nil {
+	if err := l.start(ctx, from, feed); err != nil {
 		return err
 	}
 	if err := l.startGuard(from); err != nil {
@@ -150,14 +169,14 @@ func (l *loop) buildModel(from *checkpoint.Loaded) error {
 const prefetchDepth = 2
 
 // start sets the state: the checkpoint's, or that of a new run.
-func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
+func (l *loop) start(ctx context.Context, from *checkpoint.Loaded, feed batch.Feed) error {
 	var err error
 	l.saved = -1
 	if from == nil {
 		l.state = State{Cursor: feed.Cursor(), Seed: l.Seed, Data: fingerprints(l.data.Stats), Sources: sourceStates(len(l.Data.Sources), l.data.Sources)}
-		return l.firstWeights()
+		return l.firstWeights(ctx)
 	}
-	if l.state, err = restore(l.weights, l.stepper, from, "checkpoint "+from.Dir); err != nil {
+	if l.state, err = restore(ctx, l.weights, l.stepper, from, "checkpoint "+from.Dir); err != nil {
 		return err
 	}
 	if now := fingerprints(l.data.Stats); now != l.state.Data {
@@ -175,11 +194,11 @@ func (l *loop) start(from *checkpoint.Loaded, feed batch.Feed) error {
 }
 
 // firstWeights draws the weights or takes them from elsewhere.
-func (l *loop) firstWeights() error {
+func (l *loop) firstWeights(ctx context.Context) error {
 	if l.first == nil {
-		return l.weights.Initialise(l.Seed)
+		return load(ctx, l.weights, drawn(l.weights, l.Seed))
 	}
-	if err := l.weights.Load(SourceOf(l.first.weights)); err != nil { // they fit, or the run was refused
+	if err := load(ctx, l.weights, SourceOf(l.first.weights)); err != nil { // they fit, or the run was refused
 		return fmt.Errorf("init_from: %s: %w", l.InitFrom, err)
 	}
 	l.first = nil // its memory is not needed any more

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -54,14 +55,14 @@ const quickText = 16 << 20
 
 // lookAhead looks for what keeps the run from its end and shows without reading its text. It opens what init_from names. The second value says
 // whether the text can be prepared now, to look further.
-func (l *loop) lookAhead(from *checkpoint.Loaded) (r *Refused, further bool, err error) {
+func (l *loop) lookAhead(ctx context.Context, from *checkpoint.Loaded) (r *Refused, further bool, err error) {
 	r, further = &Refused{}, true
 	size, missing := corpus.Find(l.Data)
 	for _, m := range missing {
 		r.add(m.Key, m.Err)
 		further = false
 	}
-	tokenizer, named, err := l.knownTokenizer(from, r)
+	tokenizer, named, err := l.knownTokenizer(ctx, from, r)
 	if err != nil {
 		return nil, false, err
 	}
@@ -84,7 +85,7 @@ func (l *loop) lookAhead(from *checkpoint.Loaded) (r *Refused, further bool, err
 
 // knownTokenizer opens the tokenizer of the checkpoint, or what the run file names: that of init_from, which is opened, and that of a file.
 // It is nil where the text decides. named says whether what is named is there.
-func (l *loop) knownTokenizer(from *checkpoint.Loaded, r *Refused) (t token.Tokenizer, named bool, err error) {
+func (l *loop) knownTokenizer(ctx context.Context, from *checkpoint.Loaded, r *Refused) (t token.Tokenizer, named bool, err error) {
 	if from != nil {
 		t, err = TokenizerOf(from)
 		return t, err == nil, err
@@ -99,7 +100,9 @@ func (l *loop) knownTokenizer(from *checkpoint.Loaded, r *Refused) (t token.Toke
 	if l.InitFrom == "" {
 		return t, named, nil
 	}
-	if l.first, err = openStart(l.InitFrom); err != nil {
+	if l.first, err = openStart(untilEnded(ctx), l.InitFrom); ended(ctx) != nil {
+		return nil, false, ended(ctx)
+	} else if err != nil {
 		r.add("init_from", err)
 		return t, named, nil
 	}
@@ -166,6 +169,11 @@ func (l *loop) checkStart(r *Refused) error {
 		c.Context = t.Shape[0]
 	}
 	if err := fitModel(c, l.first.weights); err != nil {
+		if l.Differs != nil && l.first.config != nil {
+			for _, line := range l.Differs(l.first.config) {
+				err = fmt.Errorf("%w\n  %s", err, line)
+			}
+		}
 		return fmt.Errorf("%s: %w", l.InitFrom, err)
 	}
 	return nil

@@ -38,7 +38,7 @@ func Replay(ctx context.Context, be kernels.Backend, b *Bundle, c model.Config, 
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.Free()) }()
-	state, err := restore(w, s, b.State, "bundle "+b.Path)
+	state, err := restore(ctx, w, s, b.State, "bundle "+b.Path)
 	if err != nil {
 		return r, err
 	}

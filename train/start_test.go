@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -124,6 +125,42 @@ func TestMisfitIsShort(t *testing.T) {
 	if len(lines) != 1+maxMisfits+1 || !strings.Contains(lines[0], "layers 2, width 16, vocabulary 256, the model here has layers 4, width 32, vocabulary 256") ||
 		!strings.HasPrefix(lines[maxMisfits+1], "  … and ") {
 		t.Errorf("message:\n%v", err)
+	}
+}
+
+// TestKeepsTextAndSeed wants a run to go on with its own text and seed alone, and one that would not to be left as it is.
+func TestKeepsTextAndSeed(t *testing.T) {
+	j := tinyJob(t)
+	j.Train.Steps, j.Train.Schedule.Warmup = 2, 1
+	if _, err := finish(t, j); err != nil {
+		t.Fatal(err)
+	}
+	before := result(t, j.Dir)
+	j.Train.Steps = 3
+	for want, change := range map[string]func(j *Job){
+		"was started with seed 5, now it is 6: a run keeps its seed; start anew with --fresh": func(j *Job) { j.Seed = 6 },
+		"the text is not the one that the run was trained on (fingerprints ": func(j *Job) {
+			text, err := os.ReadFile(j.Data.Train[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			j.Data.Train = []string{filepath.Join(t.TempDir(), "text.txt")}
+			if err := os.WriteFile(j.Data.Train[0], bytes.Replace(text, []byte("line 7 "), []byte("line 8 "), 1), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		other := j
+		change(&other)
+		if _, err := finish(t, other); err == nil || !strings.Contains(err.Error(), "run folder "+j.Dir) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if !maps.Equal(result(t, j.Dir), before) {
+			t.Errorf("%s: it has changed the run", want)
+		}
+	}
+	if _, err := finish(t, j); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -67,6 +69,29 @@ func SourceOf(tensors []safetensors.Tensor) model.Source {
 	}
 }
 
+// drawn draws the initial values of a model's tensors.
+func drawn(w *model.Weights, seed int64) model.Source {
+	byName := map[string]model.Param{}
+	for _, p := range w.All() {
+		byName[p.Name] = p
+	}
+	return func(name string) ([]float32, []int, bool, error) {
+		p, ok := byName[name]
+		return p.Initial(seed), p.Shape, ok, nil
+	}
+}
+
+// load fills weights from a source, of which nothing is asked any more once ctx has ended. Then the error is that of ctx.
+func load(ctx context.Context, w *model.Weights, from model.Source) error {
+	err := w.Load(func(name string) ([]float32, []int, bool, error) {
+		if err := ended(ctx); err != nil {
+			return nil, nil, false, err
+		}
+		return from(name)
+	})
+	return cmp.Or(ended(ctx), err)
+}
+
 // stateOf reads the state of a checkpoint or bundle, which errors call where.
 func stateOf(c *checkpoint.Loaded, where string) (State, error) {
 	var state State
@@ -80,7 +105,7 @@ func stateOf(c *checkpoint.Loaded, where string) (State, error) {
 }
 
 // restore brings weights, moments and state back from a checkpoint or bundle, which errors call where.
-func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded, where string) (State, error) {
+func restore(ctx context.Context, w *model.Weights, s *Stepper, c *checkpoint.Loaded, where string) (State, error) {
 	state, err := stateOf(c, where)
 	if err != nil {
 		return state, err
@@ -91,12 +116,15 @@ func restore(w *model.Weights, s *Stepper, c *checkpoint.Loaded, where string) (
 	if err := fit(w.All(), c.Weights); err != nil {
 		return state, fmt.Errorf("%s: %w", where, err)
 	}
-	if err := w.Load(SourceOf(c.Weights)); err != nil {
+	if err := load(ctx, w, SourceOf(c.Weights)); err != nil {
 		return state, fmt.Errorf("%s: %w", where, err)
 	}
 	moments := SourceOf(c.Optimizer)
 	for i, name := range s.MomentNames() {
 		for k, p := range w.Table {
+			if err := ended(ctx); err != nil {
+				return state, err
+			}
 			x, shape, ok, err := moments(name + "." + p.Name)
 			if err != nil || !ok || fmt.Sprint(shape) != fmt.Sprint(p.Shape) {
 				return state, fmt.Errorf("%s: the optimizer's %s of %s %v is missing or does not fit: was the run trained with another train.optimizer.kind?", where, name, p.Name, p.Shape)

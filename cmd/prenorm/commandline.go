@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prenorm/configs/problem"
 )
 
 // commandLine is the command line that goes on with a run: this one without --fresh and --from-step, and without other flags that are named.
@@ -31,12 +33,4 @@ func commandLine(cmd *cobra.Command, path string, without ...string) string {
 }
 
 // shellWord quotes a word for a POSIX shell where it needs quotes.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=:,@%+\\", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func shellWord(s string) string { return problem.ShellWord(s) }

@@ -31,9 +31,9 @@ func newDataExport() *cobra.Command {
 		Use:   "export RUN.yaml|RUN --out FOLDER",
 		Short: "write a run's tokens as nanoGPT's train.bin and val.bin, or as shards of llm.c",
 		Long: `Prepare the text of a run file, or of the run in a folder, and write its tokens in the form of another program, with the tokenizer beside
-them: train.bin and val.bin, of several sources NAME-train.bin and NAME-val.bin. Both formats have 2 bytes an id, so the vocabulary has at
-most 65536 ids; llm.c's has a header. prenorm reads both: data.train: train.bin, with tokenizer.tok in data.tokenizer.file; prenorm
-tokenizer export makes a tokenizer.json of that file.`,
+them: train.bin and val.bin, of several sources NAME-train.bin and NAME-val.bin. nanogpt's form has 2 bytes an id, so the vocabulary has at
+most 65536 ids; llm.c's has a header, and for larger vocabularies 4 bytes an id. prenorm reads all: data.train: train.bin, with tokenizer.tok
+in data.tokenizer.file; prenorm tokenizer export makes a tokenizer.json of that file.`,
 		Example: `  prenorm data export quickstart --out tokens
   prenorm data export run.yaml --format llm.c --out tokens --set data.tokenizer.kind=gpt2
   prenorm data export runs/quickstart --out tokens`,

@@ -26,9 +26,9 @@ func surveyPage(s *survey.Survey, name string) pages.Report {
 	if !s.Text {
 		page.Sections = append(page.Sections, size)
 	} else {
-		size.Figures = []pages.Figure{lengthFigure(s)}
+		size.Figures, size.Tables = []pages.Figure{lengthFigure(s)}, append(size.Tables, oddTable(s.Part, true))
 		page.Sections = append(page.Sections, size,
-			pages.Section{Title: "Scripts", Tables: []pages.Table{scriptTable(s.Part)}, Figures: []pages.Figure{scriptFigure(s)}},
+			pages.Section{Title: "Scripts", Tables: []pages.Table{scriptTable(s.Part)}, Figures: scriptFigures(s)},
 			pages.Section{Title: "Copies", Text: copies, Tables: copyTables(s), Figures: copyFigures(s)},
 			pages.Section{Title: "Validation text in the training text", Text: overlap, Tables: overlapTables(s)})
 	}
@@ -57,8 +57,12 @@ func lead(s *survey.Survey) string {
 	if n := s.Train.Documents + s.Val.Documents; n > 0 {
 		documents = grouped(int64(n)) + " documents"
 	}
-	return fmt.Sprintf("%s of text in %s%s, %s. %.1f%% of the documents are copies of others, and %.1f%% of the validation text's n-grams occur in the training text.",
-		metrics.Bytes(s.Train.Bytes+s.Val.Bytes), documents, of, tokens, shareOf(s.Copies.Exact+s.Copies.Near, s.Copies.Compared), 100*s.Overlap.Share())
+	across := ""
+	if s.Across != nil {
+		across = fmt.Sprintf(" within their source, %.1f%% of documents in other sources", shareOf(s.Across.Exact+s.Across.Near, s.Copies.Compared))
+	}
+	return fmt.Sprintf("%s of text in %s%s, %s. %.1f%% of the documents are copies of others%s, and %.1f%% of the validation text's n-grams occur in the training text.",
+		metrics.Bytes(s.Train.Bytes+s.Val.Bytes), documents, of, tokens, shareOf(s.Copies.Exact+s.Copies.Near, s.Copies.Compared), across, 100*s.Overlap.Share())
 }
 
 // printPage prints a page's words and tables.
@@ -160,14 +164,18 @@ func scriptTable(s survey.Part) pages.Table {
 	return t
 }
 
-func scriptFigure(s *survey.Survey) pages.Figure {
+// scriptFigures draw the scripts, where there is one.
+func scriptFigures(s *survey.Survey) []pages.Figure {
+	if len(s.Train.Scripts) == 0 {
+		return nil
+	}
 	f := pages.Figure{Name: "scripts", Title: "Scripts of the training text", Y: "% of characters", Bars: true}
 	series := pages.Series{Name: "characters"} // one colour
 	for _, x := range s.Train.Scripts[:min(10, len(s.Train.Scripts))] {
 		f.Labels, series.Y = append(f.Labels, x.Name), append(series.Y, 100*x.Share)
 	}
 	f.Series = []pages.Series{series}
-	return f
+	return []pages.Figure{f}
 }
 
 func copyCounts(c survey.Copies) pages.Table {
@@ -188,15 +196,19 @@ func copyTables(s *survey.Survey) []pages.Table {
 	list := pages.Table{Name: "copies-list", Columns: []string{"copy", "of", "similarity", "bytes"}, Raw: &pages.Table{Columns: []string{"copy", "of", "similarity", "exact", "bytes"}}}
 	for i, d := range c.List {
 		if i < mostShown {
-			similarity := fmt.Sprintf("%.2f", d.Similarity)
-			if d.Exact {
-				similarity = "exact"
-			}
-			list.Row(d.Document, d.Of, similarity, grouped(d.Bytes))
+			list.Row(d.Document, d.Of, similarityOf(d), grouped(d.Bytes))
 		}
 		list.Raw.Full(d.Document, d.Of, d.Similarity, d.Exact, d.Bytes)
 	}
-	return listed(counts, list, c.Exact+c.Near)
+	return append(listed(counts, list, c.Exact+c.Near), acrossTables(s)...)
+}
+
+// similarityOf is a copy's similarity in words.
+func similarityOf(d survey.CopyListing) string {
+	if d.Exact {
+		return "exact"
+	}
+	return fmt.Sprintf("%.2f", d.Similarity)
 }
 
 // listed is a table and, where it has rows, its list, with a note on what is not shown.
@@ -279,5 +291,5 @@ func lineTable(s survey.Part, packed string) pages.Table {
 func lineFigure(s *survey.Survey) pages.Figure {
 	b, p := s.Lines.BitsPerByte, s.Val.Packed
 	return pages.Figure{Name: "lines", Title: "Bits a byte of validation text", Y: "bits a byte", Bars: true, Labels: []string{"ln V", "unigram", "bigram", "gzip", "zstd", "zstd given"},
-		Series: []pages.Series{{Y: []float64{b.Uniform, b.Unigram, b.Bigram, p.Gzip, p.Zstd, p.ZstdGiven}}}}
+		Series: []pages.Series{{Name: "bits a byte", Y: []float64{b.Uniform, b.Unigram, b.Bigram, p.Gzip, p.Zstd, p.ZstdGiven}}}}
 }

@@ -32,15 +32,15 @@ func newDataReport() *cobra.Command {
 		Use:   "report RUN.yaml|RUN | report FILE...",
 		Short: "what is in a text: sizes, scripts, copies, overlap, and what little knowledge reaches",
 		Long: `Survey the text of a run file, a preset or the run in a folder, or of files, globs and folders: documents, bytes and tokens, lengths,
-scripts, documents that are copies of others or nearly so, validation text that occurs in the training text, the lines of reference that
-losses are told by, and what gzip and zstd make of the text. Files are divided, and named, as a run would. Of several sources
-(data.sources) there is a table of each and of all, their weights beside their sizes, and which one's validation text is in which one's
-training text. Token files (.bin of nanoGPT or llm.c) are looked at by the text that their ids stand for, where --tokenizer or the run
-file names their tokenizer, and by their ids alone where nothing does.
+odd characters, scripts, documents that are copies of others or nearly so, validation text that occurs in the training text, the lines of
+reference that losses are told by, and what gzip and zstd make of the text. Files are divided, and named, as a run would. Of several
+sources (data.sources) there is a table of each and of all, their weights beside their sizes, copies across them, and which one's
+validation text is in which one's training text. Token files (.bin of nanoGPT or llm.c) are looked at by the text that their ids stand
+for, where --tokenizer or the run file names their tokenizer, and by their ids alone where nothing does.
 
 The tokens of a run's text are kept where training looks for them (data.cache, or runs/NAME/data), so that the run starts at once; those
-of files are not kept. Copies are left out of training by data.duplicates. docs/data-report.md says how every figure is made, and what
-memory it takes.`,
+of files are not kept. Copies within a source are left out of training by data.duplicates. docs/data-report.md says how every figure is
+made, and what memory it takes.`,
 		Example: `  prenorm data report run.yaml
   prenorm data report runs/quickstart
   prenorm data report quickstart --set data.train=corpus/ --out report   # report/report.html, with plots

@@ -63,6 +63,41 @@ func TestDataReport(t *testing.T) {
 	}
 }
 
+// TestDataReportOfOddTexts has a row of each kind of odd character in text, on the page and in files; the counts in JSON.
+func TestDataReportOfOddTexts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "odd.txt", "some\x00 text\n\x00of \xff\xfe\n\x01"+strings.Repeat("and that\n", 20)+"\x00")
+	args := []string{"data", "report", "odd.txt", "--set", "data.invalid_utf8=replace"}
+	r := command(append(args, "--out", "report")...).want(t, exitOK, "odd characters")
+	for _, want := range []string{"NUL 2 1 3 odd.txt:1 kept (data.nul)", "bytes that are not UTF-8 0 0 1 odd.txt:2 U+FFFD a run (data.invalid_utf8)", "U+FFFD for such bytes 1 0 – – –", "other controls 1 0 "} {
+		if got := strings.Join(strings.Fields(r.out), " "); !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	if page := read(t, filepath.Join("report", "report.html")); !strings.Contains(page, `<td class="">NUL</td><td class="n">2</td><td class="n">1</td><td class="n">3</td><td class="">odd.txt:1</td><td class="">kept (data.nul)</td>`) {
+		t.Errorf("the page has no row of NUL:\n%s", page)
+	}
+	if file := read(t, filepath.Join("report", "odd.csv")); !strings.Contains(file, "\nNUL,2,1,3,odd.txt:1,kept (data.nul)\n") {
+		t.Error(file)
+	}
+	var s survey.Survey
+	out := command(append(args, "--json")...).want(t, exitOK, `"nul": {`, `"count": 3`, `"first": "odd.txt:1"`, `"rule": "keep"`, `"passed_over"`).out
+	if err := json.Unmarshal([]byte(out), &s); err != nil || s.Odd.NUL.Count != 3 || s.Train.Odd.NUL != 2 || s.Val.Odd.NUL != 1 || s.Odd.Invalid.Count != 1 || s.Train.Odd.Controls != 1 {
+		t.Errorf("%+v, %v", s.Part, err)
+	}
+	command(append(args, "--set", "data.nul=drop")...).want(t, exitOK, "left out")
+}
+
+// TestDataReportOfDigits has a text without a letter, of which no script is known.
+func TestDataReportOfDigits(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "a.txt", strings.Repeat("1 234 56\n", 50))
+	command("data", "report", "a.txt", "--out", "report").want(t, exitOK, "training", "written: ")
+	if exists(filepath.Join("report", "scripts.svg")) {
+		t.Error("there is a figure of no scripts")
+	}
+}
+
 // TestDataReportMistakes wants messages for what cannot be surveyed, and nothing left behind.
 func TestDataReportMistakes(t *testing.T) {
 	inTexts(t)

@@ -130,10 +130,38 @@ func sourceSection(x survey.Source) pages.Section {
 	}
 	add(sizeTable(x.Part), "size")
 	if x.Text {
+		add(oddTable(x.Part, false), "odd characters")
 		add(scriptTable(x.Part), "scripts")
 		add(copyCounts(x.Copies), "copies")
 		add(overlapCounts(x.Overlap), "its validation text in the training text of all sources")
 	}
 	add(lineTable(x.Part, ""), "lines of reference")
 	return section
+}
+
+// acrossTables are the copies across sources, by the pairs of sources that have any, and listed; nil where there is one source.
+func acrossTables(s *survey.Survey) []pages.Table {
+	if s.Across == nil {
+		return nil
+	}
+	counts := pages.Table{Name: "across", Caption: "documents that are copies of one of an earlier source", Columns: []string{"in source", "of source", "exact", "near", "bytes", "% of documents"},
+		Note: "Training takes them, whatever data.duplicates says: it leaves out copies within a source. Those are not counted here."}
+	for _, x := range s.Sources {
+		for i, n := range x.CopiesOf {
+			if n.Exact+n.Near > 0 {
+				counts.Row(x.Name, s.Sources[i].Name, grouped(int64(n.Exact)), grouped(int64(n.Near)), grouped(n.Bytes), shareOf(n.Exact+n.Near, x.Copies.Compared))
+			}
+		}
+	}
+	if len(counts.Rows) == 0 {
+		counts.Row("none", "", "", "", "", "")
+	}
+	list := pages.Table{Name: "across-list", Columns: []string{"source", "copy", "source", "of", "similarity", "bytes"}, Raw: &pages.Table{Columns: []string{"source", "copy", "of_source", "of", "similarity", "exact", "bytes"}}}
+	for i, d := range s.Across.List {
+		if i < mostShown {
+			list.Row(d.Source, d.Document, d.OfSource, d.Of, similarityOf(d.CopyListing), grouped(d.Bytes))
+		}
+		list.Raw.Full(d.Source, d.Document, d.OfSource, d.Of, d.Similarity, d.Exact, d.Bytes)
+	}
+	return listed(counts, list, s.Across.Exact+s.Across.Near)
 }

@@ -22,14 +22,18 @@ data:
     - {name: web, train: b.jsonl, val: a.jsonl, weight: 1}
   stages: [{from: 40, weights: [1, 1]}, {from: 50, weights: [1, 0]}]
 `)
-	r := command("data", "report", "run.yaml", "--out", "report").want(t, exitOK, "of 2 sources", "75.0", "drawn", "from step 40", "Source prose", "Source web", "mean by their weights", "validation of")
+	r := command("data", "report", "run.yaml", "--out", "report").want(t, exitOK, "of 2 sources", "75.0", "drawn", "from step 40", "Source prose", "Source web", "mean by their weights", "validation of", "copies of one of an earlier source",
+		"of documents in other sources")
+	if want := "web prose 50 0 3 160 55.6 "; !strings.Contains(strings.Join(strings.Fields(r.out), " "), want) { // of its 90 documents 40 are copies within it
+		t.Errorf("no %q in\n%s", want, r.out)
+	}
 	page := read(t, filepath.Join("report", "report.html"))
-	for _, want := range []string{"Weights and sizes of the sources", "Source web", "from step 50", "<svg"} {
+	for _, want := range []string{"Weights and sizes of the sources", "Source web", "from step 50", "<svg", "a.jsonl:1"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q on the page", want)
 		}
 	}
-	for _, name := range []string{"sources.svg", "sources.csv", "stages.csv", "between.csv", "size-prose.csv", "lines-web.csv", "copies-web.csv", "overlap-prose.csv", "scripts-web.csv"} {
+	for _, name := range []string{"sources.svg", "sources.csv", "stages.csv", "between.csv", "size-prose.csv", "lines-web.csv", "copies-web.csv", "overlap-prose.csv", "scripts-web.csv", "across.csv", "across-list.csv", "odd.csv", "odd-web.csv"} {
 		if !exists(filepath.Join("report", name)) {
 			t.Errorf("no %s in\n%s", name, r.out)
 		}

@@ -25,10 +25,10 @@ func (e ended) Unwrap() error { return e.err }
 
 // explain says of a run that failed which of its steps are lost, and, where the disk is full, what to do.
 func (f *trainFlags) explain(cmd *cobra.Command, source runSource, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, errInterrupted) && !train.DiskFull(err) { // what is saved was said, or nothing was trained
+		return err
 	}
-	newest, _, newestErr := train.Newest(source.dir)
+	newest, _, newestErr := train.Newest(checkpoint.OS, source.dir)
 	if newestErr != nil {
 		newest = ""
 	}
@@ -62,14 +62,7 @@ func (f *trainFlags) explain(cmd *cobra.Command, source runSource, err error) er
 	} else if a, err := checkpoint.Audit(checkpoint.OS, newest); newest != "" && err == nil {
 		room = fmt.Sprintf(" (a checkpoint takes %s)", metrics.Bytes(a.Bytes))
 	}
-	again := commandLine(cmd, source.path, "max-step")
-	switch {
-	case f.outcome != (train.Outcome{}):
-	case f.fresh:
-		again += " --fresh"
-	case f.fromStep >= 0:
-		again += fmt.Sprintf(" --from-step %d", f.fromStep)
-	}
+	again := f.again(cmd, source, f.outcome == (train.Outcome{}))
 	fmt.Fprintf(&b, "\nmake room on the disk of %s%s, then go on with:\n  %s", folder, room, again)
 	return ended{b.String(), err}
 }

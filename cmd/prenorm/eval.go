@@ -194,6 +194,7 @@ func (t *trained) encode(cmd *cobra.Command, texts []string, windows int) ([]eva
 	if err != nil {
 		return nil, usageError{ofTrained(err)}
 	}
+	noteTexts(cmd, text.Note)
 	split := dataset.Split{Documents: text.Documents, Bytes: text.Bytes, Tokens: text.IDs.Len()}
 	rows := (split.Tokens-2)/int64(t.run.Model.Context) + 1
 	if windows > 0 {

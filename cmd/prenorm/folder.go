@@ -20,11 +20,17 @@ import (
 // prepareFolder makes a run's folder ready for train.Run: it refuses settings that the run in it does not allow, moves that run away where
 // --fresh asks for it, and writes the run file as resolved. It returns what changed within the run.
 func (f *trainFlags) prepareFolder(cmd *cobra.Command, l *configs.Loaded, source runSource, c *claim) (changed []configs.Change, err error) {
+	if err := c.sweep(); err != nil {
+		return nil, err
+	}
 	if f.fresh {
 		err = c.setAside(cmd)
 	} else {
 		if changed, err = f.checkRun(cmd, l, source); err == nil {
 			err = c.startOver(cmd)
+		}
+		if err == nil && f.fromStep < 0 {
+			err = c.tidy(cmd, f.newest, l.Run.Checkpoint)
 		}
 	}
 	if err != nil {
@@ -77,6 +83,7 @@ func (f *trainFlags) checkRun(cmd *cobra.Command, l *configs.Loaded, source runS
 	if err != nil {
 		return nil, err
 	}
+	f.newest = newest
 	if newest == "" {
 		if f.resume {
 			return nil, usageError{fmt.Errorf("--resume: %s holds no checkpoint to go on from: name the run's folder with --out, or leave --resume out to start a run", dir)}

@@ -33,11 +33,19 @@ func (s *stepFlag) Set(text string) error {
 	return nil
 }
 
+// disk is what checkpoints are read from, until Ctrl-C.
+func (f *trainFlags) disk() checkpoint.FS {
+	if f.stop == nil {
+		return checkpoint.OS
+	}
+	return checkpoint.Stoppable(checkpoint.OS, f.stop)
+}
+
 // base is the checkpoint that the run in a folder goes on from: the newest whole one, or that of --from-step; "" where there is none.
 func (f *trainFlags) base(dir string) (string, error) {
 	root := filepath.Join(dir, train.CheckpointFolder)
 	if f.fromStep < 0 {
-		newest, _, err := train.Newest(dir)
+		newest, _, err := train.Newest(f.disk(), dir)
 		return newest, err
 	}
 	entries, err := checkpoint.List(checkpoint.OS, root)
@@ -51,7 +59,7 @@ func (f *trainFlags) base(dir string) (string, error) {
 			steps = append(steps, fmt.Sprint(e.Step))
 			continue
 		}
-		if _, damaged = checkpoint.Audit(checkpoint.OS, e.Dir); damaged == nil {
+		if _, damaged = checkpoint.Audit(f.disk(), e.Dir); damaged == nil {
 			return e.Dir, nil
 		}
 	}
@@ -63,6 +71,8 @@ func (f *trainFlags) base(dir string) (string, error) {
 		return "", usageError{fmt.Errorf("--from-step %d: %s has no checkpoint at all: leave --from-step out to start at step 0", f.fromStep, dir)}
 	}
 	switch {
+	case errors.Is(damaged, errInterrupted):
+		return "", damaged
 	case errors.Is(damaged, checkpoint.ErrNewer):
 		return "", fmt.Errorf("--from-step %d: the checkpoint cannot be read: %w", f.fromStep, damaged)
 	case damaged != nil:

@@ -20,7 +20,7 @@ import (
 )
 
 // The test binary is the program itself where this variable is set. Its value may name an event: "kill 7" kills the process in the middle
-// of step 7, "interrupt 7" sends it the signal of Ctrl-C; "operation 7" kills it before the seventh time that saving writes to the disk.
+// of step 7, "interrupt 7" sends it the signal of Ctrl-C, and "interrupts 7" twice; "operation 7" kills it before the seventh time that saving writes to the disk.
 const asCommand = "PRENORM_AS_COMMAND"
 
 // A process of this event looks for a GPU as the program does.
@@ -42,7 +42,13 @@ func TestMain(m *testing.M) {
 		if verb == "operation" {
 			killAtOperation(int64(at))
 		} else {
-			openKernels = hooked(at, func() { signalSelf(verb) })
+			openKernels = hooked(at, func() {
+				signalSelf(verb)
+				if verb == "interrupts" { // the second ends the process
+					signalSelf(verb)
+					time.Sleep(20 * time.Second)
+				}
+			})
 		}
 	}
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

@@ -57,7 +57,7 @@ var packages = map[string]string{
 
 	"train":                           "configs/problem data/... kernels model/... train/checkpoint train/metrics train/optim train/profile train/safetensors train/schedule",
 	"train/bench":                     "data/batch kernels model model/exec model/sample train train/profile",
-	"train/checkpoint":                "data/regular train/safetensors",
+	"train/checkpoint":                "configs/problem data/regular train/safetensors",
 	"train/checkpoint/checkpointtest": "train/checkpoint",
 	"train/lab":                       "configs/problem data/... kernels/... model model/block model/exec train/...",
 	"train/lab/report":                "",
@@ -96,6 +96,7 @@ var outside = map[string]string{
 	"github.com/tiktoken-go/tokenizer/codec":        "data/token",
 	"google.golang.org/protobuf/encoding/protowire": "data/token",
 	"github.com/gofrs/flock":                        "data/shard train/checkpoint",
+	"github.com/andybalholm/brotli":                 "data/corpus",
 	"github.com/klauspost/compress/...":             "data/corpus data/survey",
 	"github.com/parquet-go/parquet-go/...":          "data/corpus",
 	"github.com/schollz/progressbar/v3":             "train/metrics",

@@ -23,7 +23,7 @@ func explainKept(run string, records []verifyRecord) {
 		}
 		if rank == 0 {
 			var ok bool
-			if keep, ok = keepOf(run, r.Checkpoint); !ok {
+			if _, keep, ok = keepOf(run, r.Checkpoint); !ok {
 				return
 			}
 		}
@@ -32,21 +32,21 @@ func explainKept(run string, records []verifyRecord) {
 	}
 }
 
-// keepOf is the policy of the run whose newest checkpoint is in a folder. The state there does not know its own validation, which the
-// measurements do.
-func keepOf(run, newest string) (checkpoint.Keep, bool) {
+// keepOf is the policy of the run whose newest checkpoint is in a folder, as its run file has it and with the best checkpoints. The state
+// there does not know its own validation, which the measurements do.
+func keepOf(run, newest string) (policy train.Checkpoint, keep checkpoint.Keep, known bool) {
 	text, err := regular.ReadFile(filepath.Join(newest, train.ConfigFile))
 	if err != nil {
-		return checkpoint.Keep{}, false
+		return policy, keep, false
 	}
 	config, err := configs.Parse(train.ConfigFile, text, nil)
 	if err != nil {
-		return checkpoint.Keep{}, false
+		return policy, keep, false
 	}
 	var state train.State
 	text, err = regular.ReadFile(filepath.Join(newest, train.StateFile))
 	if err != nil || json.Unmarshal(text, &state) != nil {
-		return checkpoint.Keep{}, false
+		return policy, keep, false
 	}
 	records, err := metrics.Read(filepath.Join(run, train.MetricsFile))
 	if err != nil {
@@ -54,7 +54,7 @@ func keepOf(run, newest string) (checkpoint.Keep, bool) {
 	}
 	there, err := checkpoint.List(checkpoint.OS, filepath.Join(run, train.CheckpointFolder))
 	if err != nil {
-		return checkpoint.Keep{}, false
+		return policy, keep, false
 	}
 	var validations []train.Scored
 	own := -1 // the validation of the state's own step
@@ -71,5 +71,5 @@ func keepOf(run, newest string) (checkpoint.Keep, bool) {
 	if own >= 0 {
 		best = c.Best(best, state.Step, validations[own].Loss)
 	}
-	return c.Kept(best), true
+	return c, c.Kept(best), true
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -96,7 +95,7 @@ func (f *labTrainFlags) train(cmd *cobra.Command, path string, report func(lab.G
 	if err != nil {
 		return err
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsRuns, os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsRuns, quitting(cmd))
 	defer release()
 	text, err := lab.OpenText(loaded.Run.Data, firstOf(loaded.Run.Data.Cache, filepath.Join(f.out, "data")), stopOf(ctx))
 	if err != nil {

@@ -70,3 +70,31 @@ func TestMovedStart(t *testing.T) {
 		t.Error("the other run is not what it was, at step", step)
 	}
 }
+
+// TestOtherThings puts a link and a file in the place of checkpoints: each command that looks for checkpoints says so once, and goes on.
+func TestOtherThings(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--out", "run", "--max-step", "4").want(t, exitOK)
+	root := filepath.Join("run", "checkpoints")
+	must(os.Rename(filepath.Join(root, "step-00000004"), "away"))
+	away, err := filepath.Abs("away")
+	must(err)
+	link := filepath.Join(root, "step-00000004")
+	if err := os.Symlink(away, link); err != nil {
+		t.Skip("this system makes no links: ", err)
+	}
+	says := "note: " + link + ": is a link and no folder, so no checkpoint"
+	command("train", "run", "--resume").want(t, exitUsage, says, "holds no checkpoint to go on from")
+	command("verify", "run").want(t, exitFailure, says)
+	command("sample", "run", "--tokens", "3").want(t, exitFailure, "run holds no checkpoint: "+link+": is a link and no folder")
+	command("train", "run", "--dry-run").want(t, exitOK, says)
+	r := command("train", "run")
+	r.want(t, exitOK, says, "starting at step 0", "done: step 20 of 20")
+	if n := strings.Count(r.out+r.errOut, "is a link"); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+	if at, err := os.Readlink(link + ".aside-1"); err != nil || at != away || !exists(filepath.Join(away, "manifest.json")) {
+		t.Errorf("the link leads to %s, %v", at, err)
+	}
+	command("verify", "run").want(t, exitOK, "whole, step 20")
+}

@@ -143,6 +143,9 @@ func (m memory) print(w io.Writer) {
 	if m.Recent > 0 {
 		t.row("last batches", metrics.Bytes(m.Recent), "more, on the host: a bundle has those of the last steps")
 	}
+	if m.Bundling > 0 {
+		t.row("copy for a bundle", metrics.Bytes(m.Bundling), "more, on the host, while one is written; not beside a copy for saving that training waits for")
+	}
 	if m.Bundle > 0 {
 		t.row("a bundle", metrics.Bytes(m.Bundle), "on disk, and the text, where a step is held back (train.guard.bundles)")
 	}

@@ -57,6 +57,7 @@ type memory struct {
 	Background bool   `json:"background"` // the copy is held throughout, and checkpoints are written while training goes on
 	Rewind     int64  `json:"rewind"`     // the copy on the host that train.guard goes back to, 0 for none; a checkpoint is larger by as much
 	Recent     int64  `json:"recent"`     // the batches of the last steps on the host, for bundles
+	Bundling   int64  `json:"bundling"`   // the copy of the state on the host while a bundle is written, 0 where the state is on the host itself
 	State      int64  `json:"state"`      // weights, buffers and moments, which a checkpoint holds on disk
 	Bundle     int64  `json:"bundle"`     // on disk, of a step that is held back, but for the text and a few kilobytes
 }
@@ -165,13 +166,13 @@ func (p *plan) planUpdate(be kernels.Backend, run configs.Run, slab int64) error
 	p.Memory.Moments = slab * int64(len(moments))
 	p.Memory.State = train.HeldBytes(p.table, p.buffers, len(moments))
 	p.Memory.Saving = p.Memory.State
-	p.Memory.planGuard(run)
+	p.Memory.planGuard(run, kernels.OnDevice(be))
 	p.Memory.Optimizer = fmt.Sprintf("%s's %s", o.Kind, strings.Join(moments, " and "))
 	return nil
 }
 
-// planGuard counts what a guard takes, on top of Total, of a run.
-func (m *memory) planGuard(run configs.Run) {
+// planGuard counts what a guard takes, on top of Total, of a run, whose state is on a device of its own or not.
+func (m *memory) planGuard(run configs.Run, device bool) {
 	t := run.Train
 	if t.Guard.Policy == train.GuardRewind {
 		m.Rewind = m.State
@@ -179,6 +180,9 @@ func (m *memory) planGuard(run configs.Run) {
 	if t.Guard.Bundles > 0 {
 		tokens := int64(t.Batch) * int64(run.Model.Context) * int64(max(t.Accumulate, 1))
 		m.Recent = train.RecentBytes(tokens, !run.Data.Cross)
+		if device {
+			m.Bundling = m.State
+		}
 		m.Bundle = m.State + m.Recent + train.BatchBytes(tokens, !run.Data.Cross)
 	}
 }

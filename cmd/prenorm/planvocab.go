@@ -65,7 +65,7 @@ func countCharacters(run configs.Run) (int, error) {
 			return 0, err
 		}
 		defer text.Close()
-		texts = append(texts, dataset.Texts(text.Documents(corpus.Train), source.Tokenizer.Kind))
+		texts = append(texts, dataset.Texts(text.Documents(corpus.Train), token.PlacesToTrain(source.Tokenizer.Kind)))
 	}
 	t, err := token.New(run.Data.Tokenizer, dataset.Join(texts), nil)
 	if err != nil {

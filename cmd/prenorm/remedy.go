@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // remedies are what texts of packages data/corpus and data/token advise for a run file, and the advice where the command line names a text: for a
 // trained model, which has no run file and whose tokenizer is what it is, and for tokenizers. A test holds the left sides to what the packages say.
@@ -10,6 +14,9 @@ var remedies = strings.NewReplacer(
 	", or set data.format to txt.zst (--set data.format=txt.zst)", "",
 	", or set data.format to parquet (--set data.format=parquet)", "",
 	"--set data.field=NAME", "--field NAME",
+	"convert the files or leave them out, or --set data.nul=drop leaves the characters out", "convert the files or leave them out",
+	"(data.invalid_utf8: replace)", "(--invalid-utf8 replace)",
+	"(data.invalid_utf8: drop)", "(--invalid-utf8 drop)",
 	"leave the file out, or set data.nul to keep or drop (--set data.nul=drop)", "leave the file out",
 	"mend the text, set data.invalid_utf8: replace, set data.tokenizer.unknown: unk, or use kind byte or bpe", "mend the text",
 	"train the tokenizer on text that has it, set data.tokenizer.unknown: unk, or use kind byte or bpe",
@@ -36,6 +43,13 @@ func ofCheck(err error) error { return advised{err, checkRemedies} }
 
 // ofReplay puts the flags of prenorm replay into an error's text.
 func ofReplay(err error) error { return advised{err, replayRemedies} }
+
+// noteTexts tells what a corpus notes of texts that the command line names, where it notes anything.
+func noteTexts(cmd *cobra.Command, words string) {
+	if words != "" {
+		note(cmd.ErrOrStderr(), "%s", remedies.Replace(words))
+	}
+}
 
 func (e advised) Error() string { return e.remedies.Replace(e.err.Error()) }
 func (e advised) Unwrap() error { return e.err }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -71,7 +70,7 @@ func (f *replayFlags) run(cmd *cobra.Command, path string) error {
 		return ofReplay(err)
 	}
 	defer be.Close()
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsNone, os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsNone, quitting(cmd))
 	defer release()
 	out := cmd.OutOrStdout()
 	printReport(out, b)

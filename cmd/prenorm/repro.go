@@ -61,7 +61,7 @@ func (f *reproFlags) run(cmd *cobra.Command) error {
 
 // measure runs a reproduction and writes its page.
 func (f *reproFlags) measure(cmd *cobra.Command, scale lab.Scale) error {
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsRuns, os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), keepsRuns, quitting(cmd))
 	defer release()
 	text, err := lab.OpenText(lab.Opticks(), filepath.Join(f.out, "data"), stopOf(ctx))
 	if err != nil {

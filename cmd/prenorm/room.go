@@ -101,8 +101,15 @@ func bytesPerToken(kind string) int64 {
 	return 3
 }
 
-// copies is what the host keeps beside Total: copies of the state, and the last batches.
-func (m memory) copies() int64 { return m.Saving + m.Rewind + m.Recent }
+// copies is what the host keeps beside Total: copies of the state, and the last batches. Where training waits for saving, its copy is gone
+// again before a bundle's is made.
+func (m memory) copies() int64 {
+	present := m.Saving + m.Bundling
+	if !m.Background {
+		present = max(m.Saving, m.Bundling)
+	}
+	return present + m.Rewind + m.Recent
+}
 
 // checkpointExtra is what a checkpoint has beside tensors: tokenizer, run file, headers.
 const checkpointExtra = 64 << 10

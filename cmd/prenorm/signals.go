@@ -5,9 +5,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"prenorm/train"
+	"prenorm/train/checkpoint"
 )
 
 // What commands say that they do at the first Ctrl-C.
@@ -59,9 +64,43 @@ func interruptible(parent context.Context, notes io.Writer, does string, quit fu
 	}
 }
 
+// patience is how long a terminal that takes nothing holds up the end of the process.
+const patience = 300 * time.Millisecond
+
+// atOnce ends the process at the second Ctrl-C, and says so before, with what last has to say of what there is. A terminal that takes nothing
+// holds it up for a moment only.
+func atOnce(notes io.Writer, last func() string, exit func(code int)) func(code int) {
+	return func(code int) {
+		said := make(chan struct{})
+		go func() {
+			defer close(said)
+			note(notes, "stopping at once%s", last())
+		}()
+		select {
+		case <-said:
+		case <-time.After(patience):
+		}
+		exit(code)
+	}
+}
+
+// quitting is atOnce where there is nothing more to say.
+func quitting(cmd *cobra.Command) func(code int) {
+	return atOnce(cmd.ErrOrStderr(), func() string { return "" }, os.Exit)
+}
+
+// lastSaved says which checkpoint of the run in a folder was saved last.
+func lastSaved(dir string) string {
+	entries, err := checkpoint.List(checkpoint.OS, filepath.Join(dir, train.CheckpointFolder))
+	if err != nil || len(entries) == 0 {
+		return "; no checkpoint is saved in " + dir
+	}
+	return "; the last saved checkpoint is " + entries[len(entries)-1].Dir
+}
+
 // stopping is [interruptible] for work that asks again and again whether to stop: stop returns errInterrupted from then on, and so does stdin.
 func stopping(cmd *cobra.Command, does string) (stop func() error, stdin io.Reader, release func()) {
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, quitting(cmd))
 	return stopOf(ctx), inputOf(ctx, cmd.InOrStdin()), release
 }
 

@@ -30,7 +30,7 @@ func (f *trainFlags) source(cmd *cobra.Command, path string) (runSource, error) 
 	}
 	config := filepath.Join(path, train.ConfigFile)
 	if f.out != "" {
-		return runSource{}, wrongUsage(cmd, "--out %s: a run's folder goes on in that folder; for another run by its settings give %s", f.out, config)
+		return runSource{}, wrongUsage(cmd, "--out %s: a run's folder goes on in that folder; for another run by its settings give %s", shellWord(f.out), shellWord(config))
 	}
 	return runSource{path: path, file: config, dir: filepath.Clean(path), own: true}, nil
 }
@@ -43,7 +43,7 @@ func wrongFolder(cmd *cobra.Command, path string) error {
 	}
 	if exists(filepath.Join(path, manifestFile)) {
 		if cmd.Name() == "train" {
-			return wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or start another run from it with --set init_from=%s", path, path)
+			return wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or start another run from it with --set %s", path, shellWord("init_from="+path))
 		}
 		return wrongUsage(cmd, "%s is the folder of a checkpoint: give its run's folder, or its settings, %s", path, filepath.Join(path, train.ConfigFile))
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"prenorm/data/dataset"
+	"prenorm/train/checkpoint"
 	"prenorm/train/lab"
 )
 
@@ -234,5 +237,83 @@ func TestStageUnits(t *testing.T) {
 	must(d.Close())
 	if total, counted := units[true]; !counted || total != 0 || units[false] != 280-257 {
 		t.Errorf("totals %v", units)
+	}
+}
+
+// opened is a file system that tells of every file that is opened.
+type opened struct {
+	checkpoint.FS
+	tell func(path string)
+}
+
+func (o opened) Open(path string) (fs.File, error) {
+	o.tell(path)
+	return o.FS.Open(path)
+}
+
+// TestReadingStops wants Ctrl-C to act while checkpoints are read: the run is as it was, and no other file is opened.
+func TestReadingStops(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--out", "run", "--max-step", "10").want(t, exitOK)
+	before := checkpointNames(t, "run") + read(t, filepath.Join("run", "metrics.jsonl")) + read(t, filepath.Join("run", "config.yaml"))
+	real := checkpoint.OS
+	t.Cleanup(func() { checkpoint.OS = real })
+	const said = "stopped: interrupted before the first step of this session, the run is as it was\nto go on: prenorm train "
+	for _, c := range []struct {
+		args []string
+		said string
+		at   int // how many files of weights were opened before
+	}{
+		{[]string{"train", "run"}, said + "run\n", 1},
+		{[]string{"train", "run"}, said + "run\n", 2},
+		{[]string{"train", "run"}, said + "run\n", 3},
+		{[]string{"train", "run"}, said + "run\n", 4},
+		{[]string{"train", "tiny.yaml", "--out", "run"}, said + "tiny.yaml --out run\n", 1},
+		{[]string{"train", "run", "--from-step", "8"}, said + "run --from-step 8\n", 1},
+		{[]string{"train", "run", "--dry-run"}, said + "run --dry-run\n", 1},
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		weights, after := 0, 0
+		checkpoint.OS = opened{real, func(path string) {
+			if ctx.Err() != nil {
+				after++
+			}
+			if filepath.Base(path) == "model.safetensors" {
+				if weights++; weights == c.at {
+					cancel()
+				}
+			}
+		}}
+		r := commandWith(ctx, "", c.args...).want(t, exitInterrupted, c.said)
+		cancel()
+		if weights != c.at || after > 0 {
+			t.Errorf("%v: %d files of weights were opened, %d files after Ctrl-C\n%s", c.args, weights, after, r.out+r.errOut)
+		}
+	}
+	checkpoint.OS = real
+	if now := checkpointNames(t, "run") + read(t, filepath.Join("run", "metrics.jsonl")) + read(t, filepath.Join("run", "config.yaml")); now != before {
+		t.Error("the run is not as it was")
+	}
+	command("train", "run").want(t, exitOK, "resumed from step 10 of 20", "done: step 20")
+}
+
+// TestAtOnce wants the second Ctrl-C to say what is saved, and to end the process also where nobody takes that.
+func TestAtOnce(t *testing.T) {
+	inTiny(t)
+	if runtime.GOOS != "windows" { // which has no signal that a process could send itself
+		const atOnce = "stopping at once; "
+		process(t, "interrupts 3", "train", "tiny.yaml", "--out", "run").want(t, exitInterrupted, savesFirst, atOnce+"no checkpoint is saved in run\n")
+		r := process(t, "interrupts 7", "train", "tiny.yaml", "--out", "run", "--set", "checkpoint.background=never").want(t, exitInterrupted, savesFirst,
+			atOnce+"the last saved checkpoint is "+filepath.Join("run", "checkpoints", "step-00000005")+"\n")
+		if strings.Contains(r.out, "stopped: ") {
+			t.Errorf("it was not at once:\n%s", r.out)
+		}
+	}
+	code := 0
+	silent, written := io.Pipe() // which nobody reads
+	defer silent.Close()
+	atOnce(written, func() string { return "" }, func(c int) { code = c })(exitInterrupted)
+	if code != exitInterrupted {
+		t.Errorf("ended with %d", code)
 	}
 }

@@ -21,7 +21,7 @@ func newTokenizer() *cobra.Command {
 		Use:   "tokenizer",
 		Short: "train, use, show and compare tokenizers",
 		Long: `Train, use, show and compare tokenizers. A tokenizer is named by a kind that needs no training (byte, gpt2, p50k, cl100k, o200k) or by a file:
-one of prenorm's, a tokenizer.json of Hugging Face's library tokenizers (byte-level BPE) or a SentencePiece model (BPE). What a file has that is not
+one of prenorm's, a tokenizer.json of Hugging Face's library tokenizers (byte-level BPE), a SentencePiece model (BPE) or nanoGPT's meta.pkl. What a file has that is not
 supported is refused by its name. A run takes a file by data.tokenizer.file. The folder of a run, or of one checkpoint in it, is its tokenizer: the
 checkpoint is read without its weights, and what is read must have its checksum. A kind goes before a file or folder of its name (./byte is none).`,
 		Example: `  prenorm tokenizer train book.txt --vocab 8000 --out book.tok
@@ -140,10 +140,11 @@ func (f *tokenizerTrainFlags) run(cmd *cobra.Command, texts []string) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	t, err := token.Train(f.Training, c.texts(), nil)
+	t, err := token.Train(f.Training, c.texts(token.PlacesToTrain("bpe")), nil)
 	if err != nil {
 		return usageError{ofTrained(err)}
 	}
+	noteTexts(cmd, c.Note())
 	if t.Vocab() < f.Vocab {
 		note(cmd.ErrOrStderr(), "the text yields %d of the %d token ids asked for (--vocab)", t.Vocab(), f.Vocab)
 	}

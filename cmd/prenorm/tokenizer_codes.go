@@ -50,7 +50,7 @@ func (f *tokenizerEncodeFlags) run(cmd *cobra.Command, files []string) error {
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 	err = eachInput(cmd, files, func(name string, r io.Reader) error {
 		first := true
-		err := token.EncodeReader(encode, r, func(ids []int32) error {
+		err := token.EncodeReader(encode, token.PlacesOf(t), r, func(ids []int32) error {
 			return writeIDs(out, ids, &first)
 		})
 		if err != nil {

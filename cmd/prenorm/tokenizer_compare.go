@@ -35,8 +35,10 @@ func (f *textFlags) openTexts(cmd *cobra.Command, patterns []string) (texts, err
 	return texts{c}, nil
 }
 
-// texts yields the documents' texts, in pieces that a tokenizer encodes and counts as the whole.
-func (t texts) texts() token.Texts { return dataset.Texts(t.Documents(corpus.Train), "") }
+// texts yields the documents' texts, divided at some of the places.
+func (t texts) texts(places token.Places) token.Texts {
+	return dataset.Texts(t.Documents(corpus.Train), places)
+}
 
 type tokenizerCompareFlags struct {
 	tokenizers []string
@@ -90,24 +92,26 @@ func (f *tokenizerCompareFlags) run(cmd *cobra.Command, patterns []string) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	figures := make([]tokenizerFigures, len(tokenizers))
+	figures, places := make([]tokenizerFigures, len(tokenizers)), token.PlacesOf(tokenizers[0])
 	for i, t := range tokenizers {
 		figures[i] = tokenizerFigures{Tokenizer: f.tokenizers[i], Vocab: t.Vocab(), RoundTrip: true}
+		places &= token.PlacesOf(t)
 	}
 	var ids []int32
 	var back []byte
-	for text, err := range c.texts() {
+	for text, err := range c.texts(places) {
 		if err != nil {
 			return usageError{ofTrained(err)}
 		}
 		for len(text) > 0 {
-			n := token.Cut(text, 1<<20)
+			n := places.Cut(text, 1<<20)
 			for i, t := range tokenizers {
 				ids, back = figures[i].add(t, text[:n], ids[:0], back[:0])
 			}
 			text = text[n:]
 		}
 	}
+	noteTexts(cmd, c.Note())
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), figures)
 	}

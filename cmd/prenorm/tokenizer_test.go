@@ -114,6 +114,33 @@ func TestTokenizerTexts(t *testing.T) {
 	command("eval", "run", "ids.bin").want(t, exitUsage, "ids.bin holds token ids (.bin), and text is read here", "data.val.files")
 }
 
+// TestOddIsTold wants commands that read texts to tell what preparing them tells: of odd characters in them, and of files. What a program reads is
+// not touched, and nothing is told of texts that have none.
+func TestOddIsTold(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--out", "run", "--max-step", "1").want(t, exitOK)
+	write(t, "odd.txt", strings.Repeat("of words, of words\x00\n", 9)+"caf\xe9 caf\xe9\n")
+	write(t, "list.json", "[\"of words\"]\n")
+	for _, args := range [][]string{
+		{"eval", "run", "--json"}, {"tokenizer", "train", "--vocab", "260", "--force", "--out", "new.tok"}, {"tokenizer", "compare", "--tokenizer", "byte", "--json"},
+	} {
+		of := func(more ...string) result { return command(append(args[:len(args):len(args)], more...)...) }
+		replaced := of("odd.txt", "list.json", "--invalid-utf8", "replace").want(t, exitOK)
+		for _, want := range []string{"9 NUL characters (the first at odd.txt:1) are in the text: files in UTF-16", "2 runs of bytes that are not UTF-8 (the first at odd.txt:10) are read as U+FFFD (--invalid-utf8 replace)", "list.json is read as plain text"} {
+			if !strings.Contains(replaced.errOut, want) || strings.Contains(replaced.out, want) {
+				t.Errorf("%v: no %q in %q, or in %q", args, want, replaced.errOut, replaced.out)
+			}
+		}
+		dropped := of("odd.txt", "--invalid-utf8", "drop").want(t, exitOK, "are left out (--invalid-utf8 drop)")
+		if all := replaced.errOut + dropped.errOut; strings.Contains(all, "--set") || strings.Contains(all, "data.invalid") {
+			t.Errorf("%v advises a setting that is not there: %s", args, all)
+		}
+		if r := of("text.txt").want(t, exitOK); strings.Contains(r.errOut, "NUL") || strings.Contains(r.errOut, "not UTF-8") {
+			t.Errorf("%v: %s", args, r.errOut)
+		}
+	}
+}
+
 // TestTokenizerWhole wants the file of a tokenizer to be replaced at once: another is put in its place.
 func TestTokenizerWhole(t *testing.T) {
 	inTiny(t)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,9 @@ type trainFlags struct {
 	maxStep       int64
 	fromStep      int64 // -1 for the newest checkpoint
 
-	finished bool // the folder's run was at its last step before
+	stop     func() error // returns errInterrupted once there was a Ctrl-C; nil = nobody looks
+	newest   string       // checkpoint that is gone on from, "" = none
+	finished bool         // the folder's run was at its last step before
 	outcome  train.Outcome
 }
 
@@ -52,7 +55,8 @@ steps to say what memory, time and disk the run takes; it leaves nothing in the 
 of four times more or fewer tokens than its learning rate was chosen for is warned of: chosen by the run file for its own sizes, where
 --set changes them and not train.optimizer.lr, or by the preset that has the same model, optimizer and rate.
 
-Ctrl-C stops the run after saving it, as the end of the terminal does; a second Ctrl-C quits at once. The exit code is then 130.`,
+Ctrl-C stops the run after saving it, as the end of the terminal does, or before its first step at once; a second Ctrl-C quits at once, and
+says which checkpoint was saved last. The exit code is then 130.`,
 		Example: `  prenorm train quickstart
   prenorm train quickstart --set data.train=book.txt --set train.steps=1000 --out runs/book
   prenorm train quickstart --set data.train='[corpus/, dump.jsonl.zst]' --set data.field=body
@@ -97,13 +101,22 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	if f.dry {
 		does = keepsTokens
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, os.Exit)
+	var dir atomic.Value // the run's folder, once it is known
+	quit := atOnce(cmd.ErrOrStderr(), func() string {
+		if d, known := dir.Load().(string); known && !f.dry {
+			return lastSaved(d)
+		}
+		return ""
+	}, os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, quit)
 	defer release()
+	f.stop = stopOf(ctx)
 	source, err := f.source(cmd, path)
 	if err != nil {
 		return err
 	}
 	if source.own {
+		dir.Store(source.dir)
 		return f.claimed(ctx, cmd, nil, source)
 	}
 	loaded, err := f.loadRun(cmd, source)
@@ -113,6 +126,7 @@ func (f *trainFlags) run(cmd *cobra.Command, path string) error {
 	if source.dir == "" {
 		source.dir = filepath.Join("runs", loaded.Run.Name)
 	}
+	dir.Store(source.dir)
 	return f.claimed(ctx, cmd, loaded, source)
 }
 
@@ -139,9 +153,12 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 	}
 	started := false
 	defer func() { err = errors.Join(err, c.release(cmd, !started)) }()
+	if err := noteOthers(cmd, source.dir); err != nil {
+		return err
+	}
 	if loaded == nil {
 		if source.file, err = f.ownFile(cmd, source.dir); err != nil {
-			return err
+			return f.cutShort(cmd, source, err)
 		}
 		if loaded, err = f.loadRun(cmd, source); err != nil {
 			return err
@@ -164,7 +181,7 @@ func (f *trainFlags) claimed(ctx context.Context, cmd *cobra.Command, loaded *co
 func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.Backend, loaded *configs.Loaded, source runSource, c *claim) (started bool, err error) {
 	changed, err := f.prepareFolder(cmd, loaded, source, c)
 	if err != nil {
-		return false, err
+		return false, f.cutShort(cmd, source, err)
 	}
 	for _, c := range changed {
 		if !namesText(c.Key) {
@@ -201,20 +218,14 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 	if cache := room.cache(); before && !f.fresh && len(filesLike(cache, "*-*")) > 0 {
 		note(cmd.OutOrStdout(), "the text that was prepared is kept in %s: the same command goes on where that was", cache)
 	}
-	again := commandLine(cmd, source.path, "max-step")
-	switch {
-	case before && f.fresh: // what was set aside is put back
-		again += " --fresh"
-	case before && f.fromStep >= 0:
-		again += fmt.Sprintf(" --from-step %d", f.fromStep)
-	}
-	return started, conclude(ctx, cmd, again, source.dir, loaded.Run, outcome)
+	return started, conclude(ctx, cmd, f.again(cmd, source, before), source.dir, loaded.Run, outcome)
 }
 
 // job is the run of train and of a rehearsal.
 func (f *trainFlags) job(ctx context.Context, cmd *cobra.Command, loaded *configs.Loaded, source runSource, room *room) train.Job {
 	job := jobOf(loaded.Run)
 	job.Dir, job.Config, job.Room = source.dir, loaded.YAML(), room.lacks
+	job.Differs = func(config []byte) []string { return modelDiffers(config, loaded.Run) }
 	job.Stdin, job.Out = inputOf(ctx, cmd.InOrStdin()), cmd.OutOrStdout()
 	if slices.Contains(job.Data.Paths(), "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
@@ -238,15 +249,6 @@ func (f *trainFlags) failed(cmd *cobra.Command, be kernels.Backend, loaded *conf
 	return outOfMemory(cmd, be, loaded, err)
 }
 
-// anotherRun says what a finished run leaves to do.
-func (f *trainFlags) anotherRun(source runSource) string {
-	another := "--set name=NAME starts another in a folder of its own"
-	if source.own || f.out != "" {
-		another = "a run file with another --out starts another"
-	}
-	return "--fresh starts it anew (the old one is kept), " + another + ", --set train.steps=N makes it longer"
-}
-
 func noteChange(cmd *cobra.Command, c configs.Change) {
 	note(cmd.OutOrStdout(), "changed: %s from %s to %s", c.Key, c.From, c.To)
 }
@@ -254,31 +256,6 @@ func noteChange(cmd *cobra.Command, c configs.Change) {
 // jobOf copies a run's settings.
 func jobOf(r configs.Run) train.Job {
 	return train.Job{Name: r.Name, Seed: r.Seed, InitFrom: r.InitFrom, Data: r.Data, Model: r.Model, Train: r.Train, Checkpoint: r.Checkpoint}
-}
-
-// conclude says how the run ended and what to do next.
-func conclude(ctx context.Context, cmd *cobra.Command, again, dir string, r configs.Run, o train.Outcome) error {
-	out := cmd.OutOrStdout()
-	if o.Stopped == "" {
-		fmt.Fprintf(out, "done: step %d of %d, checkpoint %s\n", o.Step, o.Steps, o.Checkpoint)
-		prompt := ""
-		if text := r.Train.Sample.Prompt; text != "" {
-			prompt = " --prompt " + shellWord(text)
-		}
-		fmt.Fprintf(out, "next: %s sample %s%s\n", programName(), shellWord(dir), prompt)
-		return nil
-	}
-	if o.Checkpoint == "" && o.Step > 0 {
-		fmt.Fprintf(out, "stopped: %s before the first step of this session, the run is as it was\nto go on: %s\n", o.Stopped, again)
-	} else if o.Checkpoint == "" {
-		fmt.Fprintf(out, "stopped: %s before the first step, nothing was trained\nto start: %s\n", o.Stopped, again)
-	} else {
-		fmt.Fprintf(out, "stopped: %s at step %d of %d, saved as %s\nto go on: %s\n", o.Stopped, o.Step, o.Steps, o.Checkpoint, again)
-	}
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
-	return nil
 }
 
 // note prints a line for the user beside the command's output.

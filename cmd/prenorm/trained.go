@@ -62,6 +62,15 @@ func noteRefused(cmd *cobra.Command, refused []checkpoint.Refused) {
 	}
 }
 
+// noteOthers tells of what has the name of a run's checkpoint and is none.
+func noteOthers(cmd *cobra.Command, run string) error {
+	others, err := checkpoint.Others(checkpoint.OS, filepath.Join(run, train.CheckpointFolder))
+	for _, o := range others {
+		note(cmd.ErrOrStderr(), "note: %s", o)
+	}
+	return err
+}
+
 // override puts the device flags in place of the run's settings, and says where a run that was on a GPU may be on the CPU now for want of
 // a build that knows GPUs. Any other reason is said when the GPU is looked for.
 func (r *runFlags) override(cmd *cobra.Command, run *configs.Run) {

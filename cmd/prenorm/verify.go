@@ -56,6 +56,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, paths []string) error {
 	var records []verifyRecord
 	whole := true
 	for _, path := range paths {
+		_ = noteOthers(cmd, train.RunOf(path)) // what cannot be read says so itself
 		dirs, aside, err := checkpointsOf(path)
 		if err != nil {
 			records, whole = append(records, verifyRecord{Checkpoint: path, Problem: err.Error(), none: true}), false

@@ -86,7 +86,7 @@ func (f *verifyResumeFlags) run(cmd *cobra.Command, file string) error {
 	if f.keep != "" {
 		does = keepsParts
 	}
-	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, os.Exit)
+	ctx, release := interruptible(cmd.Context(), cmd.ErrOrStderr(), does, quitting(cmd))
 	defer release()
 	v := &resumeCheck{verifyResumeFlags: f, cmd: cmd, file: file, dir: dir}
 	differ, err := v.compare(ctx)

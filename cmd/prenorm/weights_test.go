@@ -68,3 +68,19 @@ func TestSamplesSideBySide(t *testing.T) {
 		}
 	}
 }
+
+// TestMisfitNamesSettings starts from a run whose model differs in settings that change tensors and in others: the former are named, with both
+// values, and what is advised makes the run start.
+func TestMisfitNamesSettings(t *testing.T) {
+	inTiny(t)
+	command("train", "tiny.yaml", "--out", "first", "--max-step", "1").want(t, exitOK)
+	args := []string{"train", "tiny.yaml", "--out", "second", "--max-step", "1", "--set", "init_from=first", "--set", "model.ffn=48", "--set", "model.kv_heads=2", "--set", "model.dropout=0.2", "--set", "model.norm.kind=layernorm"}
+	r := command(args...)
+	r.want(t, r.code, "model.ffn is 32 there and 48 here", "model.kv_heads is 1 there and 2 here", "model.norm.kind is rmsnorm there and layernorm here")
+	_, advised, found := strings.Cut(r.errOut, "set as there:")
+	advised, _, _ = strings.Cut(advised, ";")
+	if r.code == exitOK || !found || strings.Contains(r.errOut, "model.dropout is") {
+		t.Fatalf("exit code %d\n%s", r.code, r.errOut)
+	}
+	command(append(args, strings.Fields(advised)...)...).want(t, exitOK, "stopped: step limit of 1 reached")
+}

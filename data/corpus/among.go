@@ -13,8 +13,8 @@ type comparer struct {
 	pool    *inorder.Pool[dedup.Print]
 }
 
-// newComparer hands copies to use, until it is closed.
-func newComparer(near bool, use func(Copied)) *comparer {
+// newComparer hands copies to use, and what is none to stays, which may be nil, until it is closed.
+func newComparer(near bool, use func(Copied), stays func(Stays)) *comparer {
 	c := &comparer{finder: dedup.NewFinder(near)}
 	c.pool = inorder.New(func() inorder.Worker[dedup.Print] { return dedup.NewPrinter() }, func(print dedup.Print) {
 		found := c.waiting[0]
@@ -22,6 +22,9 @@ func newComparer(near bool, use func(Copied)) *comparer {
 		var is bool
 		if found.Copy, is = c.finder.Add(print); !is {
 			c.names = append(c.names, found.Name)
+			if stays != nil {
+				stays(Stays{found.Name, found.Bytes, print})
+			}
 			return
 		}
 		c.names = append(c.names, "")
@@ -47,8 +50,8 @@ func (c *comparer) close() Compared {
 }
 
 // CopiesAmong is [Corpus.Copies] of documents that are of no corpus. Of Rest it wants to know no more than whether it is 0.
-func CopiesAmong(documents Documents, near bool, use func(Copied)) (compared Compared, err error) {
-	c := newComparer(near, use)
+func CopiesAmong(documents Documents, near bool, use func(Copied), stays func(Stays)) (compared Compared, err error) {
+	c := newComparer(near, use, stays)
 	defer func() { compared = c.close() }()
 	for d, err := range documents {
 		if err != nil {

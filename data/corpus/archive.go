@@ -30,7 +30,16 @@ func (r *reading) archive(m member, emit func(chunk) error) error {
 		if how := data.Unread(h.Name); how != "" && unread == "" {
 			unread = fmt.Sprintf("; %s is passed over: %s", h.Name, how)
 		}
-		if h.Typeflag != tar.TypeReg || hidden(h.Name) {
+		if hidden(h.Name) || textless(h.Typeflag) {
+			continue
+		}
+		if h.Typeflag != tar.TypeReg {
+			if known && unread == "" {
+				unread = fmt.Sprintf("; %s is passed over, a link or sparse file: unpack the archive and name its folder", h.Name)
+			}
+			if known && r.odd != nil {
+				r.odd.Special.add(1, &cleaner{name: m.name + ":" + h.Name}, nil, 0)
+			}
 			continue
 		}
 		if !known {
@@ -57,6 +66,15 @@ func (r *reading) archive(m member, emit func(chunk) error) error {
 		return fmt.Errorf("%s: the archive holds %s%s: name another text", m.name, data.NoExtension, unread)
 	}
 	return nil
+}
+
+// textless says whether members of a type hold no text, nor lead to any.
+func textless(kind byte) bool {
+	switch kind {
+	case tar.TypeDir, tar.TypeChar, tar.TypeBlock, tar.TypeFifo, tar.TypeXGlobalHeader:
+		return true
+	}
+	return false
 }
 
 // tarBlock is the size of a block of zeros, of which an archive has at least one at its end.

@@ -30,7 +30,7 @@ func (c *Corpus) findCopies() error {
 	d := &dropped{places: map[copyPlace]struct{}{}}
 	compared, err := c.Copies(c.copies == "drop_near", func(found Copied) {
 		d.places[found.place] = struct{}{}
-	})
+	}, nil)
 	if err != nil {
 		return err
 	}
@@ -47,17 +47,25 @@ type Copied struct {
 	place copyPlace
 }
 
+// Stays is a document that is no copy of an earlier one, and its print.
+type Stays struct {
+	Name  string
+	Bytes int64
+	Print dedup.Print
+}
+
 // Compared says how many documents of a corpus were compared.
 type Compared struct {
 	Documents int
 	Full      bool // those behind the first [dedup.Most] were not compared with each other
 }
 
-// Copies reads everything once and hands on the documents that are copies of an earlier one that is none itself, whatever data.duplicates says.
+// Copies reads everything once and hands on the documents that are copies of an earlier one that is none itself, whatever data.duplicates says,
+// and those that are none to stays, which may be nil; both in the order of the documents.
 // Files of data.val.files come first, so that training is rid of copies of them; then those of data.train, in order. Documents are compared
 // as they are before the text is divided. Memory is that of a [dedup.Finder] and the names of the documents.
-func (c *Corpus) Copies(near bool, use func(Copied)) (Compared, error) {
-	compare := newComparer(near, use)
+func (c *Corpus) Copies(near bool, use func(Copied), stays func(Stays)) (Compared, error) {
+	compare := newComparer(near, use, stays)
 	err := c.readAll(func(place copyPlace, d chunk) { compare.add(d.name, place, d.text, d.continues, d.more) })
 	return compare.close(), err
 }

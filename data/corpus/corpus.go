@@ -50,6 +50,7 @@ type Corpus struct {
 	few      int       // documents that could not be divided by hash; 0 = the rule is as chosen
 	reading  reading
 	odd      *Odd                 // counts while a scan reads, else nil
+	counts   bool                 // what is odd is counted by [Corpus.Documents], as nobody scans
 	alike    *alike               // compares while a scan reads, else nil
 	measures map[[2]int]*measures // by list and file
 	spool    *spool               // of standard input, where that is long
@@ -129,10 +130,14 @@ func (c *Corpus) FallBack(documents int) {
 func (c *Corpus) Few() int { return c.few }
 
 // Texts resolves patterns that stand on a command line: all documents are on the side Train. Of cfg only how files are read is looked at.
-// dir is that of [Open].
+// dir is that of [Open]. Nobody scans them: what is odd in them is known, and told by [Corpus.Note], once [Corpus.Documents] came to the end.
 func Texts(patterns []string, cfg data.Config, stdin io.Reader, dir string) (*Corpus, error) {
 	r := resolver{stdin: stdin, dir: dir, format: cfg.Format}
-	return r.finish(r.undivided(argument, patterns, cfg))
+	c, err := r.undivided(argument, patterns, cfg)
+	if err == nil {
+		c.counts = true
+	}
+	return r.finish(c, err)
 }
 
 // undivided is a corpus whose every document is on the side Train.
@@ -163,6 +168,10 @@ func (c *Corpus) Files(side Side) []File { return c.files[side] }
 func (c *Corpus) Documents(side Side) Documents {
 	return func(yield func(Document, error) bool) {
 		stopped := false
+		if c.counts {
+			c.odd = &Odd{}
+			defer func() { c.odd = nil }()
+		}
 		err := c.all(only(side), func(_ Side, d Document) error {
 			if !yield(d, nil) {
 				stopped = true
@@ -170,8 +179,11 @@ func (c *Corpus) Documents(side Side) Documents {
 			}
 			return nil
 		})
-		if err != nil && !stopped {
+		switch {
+		case err != nil && !stopped:
 			yield(Document{}, err)
+		case err == nil && c.counts:
+			c.found.Odd = *c.odd
 		}
 	}
 }

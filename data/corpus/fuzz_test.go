@@ -106,12 +106,17 @@ func FuzzTable(f *testing.F) {
 				break
 			}
 			if column < 0 && failed == nil {
+				named := 0
 				for i, name := range row {
-					if column < 0 && name == "text" {
+					if name == "text" {
 						column = i
+						named++
 					}
 				}
-				if column < 0 {
+				if named != 1 {
+					if err == nil {
+						t.Fatalf("%q is read, of whose columns %d are the text", text, named)
+					}
 					return
 				}
 				continue

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,13 +21,12 @@ func (r *reading) jsonl(m member, emit func(chunk) error) error {
 	}
 	lines := lineReader{in: bufio.NewReaderSize(in, m.block())}
 	for number := 1; ; number++ {
-		where := fmt.Sprintf("%s:%d", m.name, number)
 		line, err := lines.next()
 		if err == io.EOF {
 			return nil
 		}
 		if errors.Is(err, bufio.ErrTooLong) {
-			return tooLong(where, "the line")
+			return tooLong(fmt.Sprintf("%s:%d", m.name, number), "the line")
 		}
 		if err != nil {
 			return err
@@ -37,6 +34,7 @@ func (r *reading) jsonl(m member, emit func(chunk) error) error {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
+		where := fmt.Sprintf("%s:%d", m.name, number) // not of empty lines, of which there may be millions
 		text, err := r.lineText(where, line, in.hint)
 		if err != nil {
 			return err
@@ -90,18 +88,18 @@ func (r *reading) lineText(where string, line []byte, hint string) ([]byte, erro
 			return nil, err
 		}
 	}
-	at := json.RawMessage(line)
-	for i, key := range r.field {
-		var object map[string]json.RawMessage
-		if err := json.Unmarshal(at, &object); err != nil {
-			return nil, notObject(where, r.field[:i], at, err)
+	if !json.Valid(line) {
+		var any json.RawMessage
+		return nil, notObject(where, nil, line, json.Unmarshal(line, &any))
+	}
+	at := line[afterSpace(line, 0):] // something before it may have been dropped
+	for i := range r.field {
+		if at[0] != '{' {
+			return nil, notObject(where, r.field[:i], at, nil)
 		}
-		inner, there := object[key]
-		if !there {
-			return nil, noField(where, r.field[:i+1], slices.Sorted(maps.Keys(object)))
-		}
-		if at = inner; string(at) == "null" {
-			return nil, nil
+		var err error
+		if at, err = memberOf(where, at, r.field[:i+1]); err != nil || string(at) == "null" {
+			return nil, err
 		}
 	}
 	var text string
@@ -126,16 +124,18 @@ func notObject(where string, path []string, at []byte, err error) error {
 	return fmt.Errorf("%s: the line is no JSON object but %s: each line is to be an object with a text in it, such as {\"text\": \"...\"}", where, shown(at))
 }
 
+// shownFields is how many fields a message names.
+const shownFields = 20
+
 // noField is the error of a row without the field.
 func noField(where string, path, have []string) error {
-	const many = 20
 	outer := strings.Join(path[:len(path)-1], ".")
 	if outer != "" {
 		outer += "."
 	}
 	more := ""
-	if len(have) > many {
-		have, more = have[:many], ", …"
+	if len(have) > shownFields {
+		have, more = have[:shownFields], ", …"
 	}
 	for i, name := range have {
 		have[i] = outer + shown([]byte(name))

@@ -7,6 +7,7 @@ type Odd struct {
 	NUL     Seen // characters of value 0, whatever data.nul does with them
 	Invalid Seen // runs of bytes that are not UTF-8, and halves of surrogate pairs
 	Outside Seen // members of archives whose names tell no format that is read
+	Special Seen // members of archives that are links, sparse files and the like, though their names tell a format
 }
 
 // Seen is how many there are of something, and where the first is.
@@ -42,6 +43,9 @@ func (c *Corpus) oddNotes() (notes []string) {
 	}
 	if seen := odd.Outside; seen.Count > 0 {
 		notes = append(notes, seen.note("archive member of another name", "passed over: unpack the archive, and a glob reads such files"))
+	}
+	if seen := odd.Special; seen.Count > 0 {
+		notes = append(notes, seen.note("archive member of another type", "passed over, as links and sparse files are: unpack the archive and name its folder"))
 	}
 	return notes
 }

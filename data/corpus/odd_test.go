@@ -76,6 +76,35 @@ func TestOddIsCountedOnce(t *testing.T) {
 	}
 }
 
+// TestOddOfTexts counts in texts that nobody scans, in every pass that comes to its end, documents in stretches included.
+func TestOddOfTexts(t *testing.T) {
+	small(t, 100, 1<<20)
+	tree(t, map[string]string{"a.txt": strings.Repeat("some text\x00 of a line\n", 100), "b.txt": "\xfd\xfc another \xff", "c.txt": "an end"})
+	cfg := config()
+	cfg.Invalid = "replace"
+	c, err := Texts([]string{"a.txt", "b.txt", "c.txt"}, cfg, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for pass := range 3 {
+		for d, err := range c.Documents(Train) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pass == 1 && d.Name == "b.txt" { // which leaves what is known
+				break
+			}
+		}
+		if found := c.Found().Odd; found != (Odd{NUL: Seen{100, "a.txt:1"}, Invalid: Seen{2, "b.txt:1"}}) {
+			t.Errorf("pass %d: %+v", pass, found)
+		}
+		if note := c.Note(); !strings.Contains(note, "100 NUL characters (the first at a.txt:1) are in the text") || !strings.Contains(note, "2 runs of bytes that are not UTF-8 (the first at b.txt:1) are read as U+FFFD") {
+			t.Errorf("pass %d: %q", pass, note)
+		}
+	}
+}
+
 // TestNothingNewInValidation wants a word where all documents are one, and where the validation text is the training text.
 func TestNothingNewInValidation(t *testing.T) {
 	row := "{\"text\": \"the same text\"}\n"

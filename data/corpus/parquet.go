@@ -1,22 +1,20 @@
 package corpus
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"math"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxPage is the most bytes that a page of the text's column may have, and maxFooter those of the description of all columns.
-const (
-	maxPage   = 256 << 20
-	maxFooter = 64 << 20
-)
+// maxFooter is the most bytes that the description of all columns may have.
+const maxFooter = 64 << 20
 
 // parquet reads a column of texts. Rows whose text is null or empty are no documents.
 func (r *reading) parquet(m member, emit func(chunk) error) error {
@@ -29,16 +27,12 @@ func (r *reading) parquet(m member, emit func(chunk) error) error {
 		m.at, m.size = s, s.size
 	}
 	p := parquetReader{reading: r, name: m.name, at: m.at, size: m.size, emit: emit}
-	var column *parquet.Column
-	err := guard(func() (err error) {
-		column, err = p.open()
-		return err
-	})
-	if err != nil {
+	defer p.unpackers.close()
+	if err := guard(p.open); err != nil {
 		return p.explain(err)
 	}
-	for group := range p.file.RowGroups() {
-		if err := p.group(group, column); err != nil {
+	for group := range p.meta.RowGroups {
+		if err := p.group(group); err != nil {
 			return err
 		}
 	}
@@ -48,12 +42,15 @@ func (r *reading) parquet(m member, emit func(chunk) error) error {
 // parquetReader reads one file.
 type parquetReader struct {
 	*reading
-	name string
-	at   source
-	size int64
-	file *parquet.File
-	row  int // rows before
-	emit func(chunk) error
+	name      string
+	at        source
+	size      int64
+	meta      *format.FileMetaData
+	plain     *parquet.File   // of the same columns without compression
+	column    *parquet.Column // of texts, in it
+	unpackers unpackers
+	row       int // rows before
+	emit      func(chunk) error
 }
 
 // ownError is an error that says all itself.
@@ -80,21 +77,56 @@ func (p *parquetReader) explain(err error) error {
 }
 
 // open reads the description of the columns and finds that of the texts.
-func (p *parquetReader) open() (*parquet.Column, error) {
+func (p *parquetReader) open() error {
 	tail := make([]byte, 8)
 	if _, err := p.at.ReadAt(tail, max(p.size-8, 0)); err != nil {
-		return nil, fmt.Errorf("the file has %d bytes and no end mark", p.size)
+		return fmt.Errorf("the file has %d bytes and no end mark", p.size)
 	}
 	if footer := int64(binary.LittleEndian.Uint32(tail)); footer > min(p.size, maxFooter) {
-		return nil, fmt.Errorf("the description of the columns is said to have %d bytes, and a file of %d bytes can have %d", footer, p.size, min(p.size, maxFooter))
+		return fmt.Errorf("the description of the columns is said to have %d bytes, and a file of %d bytes can have %d", footer, p.size, min(p.size, maxFooter))
 	}
-	var err error
-	if p.file, err = parquet.OpenFile(p.at, p.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true)); err != nil {
+	file, err := openParquet(p.at, p.size)
+	if err != nil {
+		return err
+	}
+	p.meta = file.Metadata()
+	if p.plain, err = plainOf(p.meta); err != nil {
+		return err
+	}
+	if p.column, err = p.find(p.plain.Root()); err != nil {
+		return err
+	}
+	return p.check(p.column)
+}
+
+func openParquet(in io.ReaderAt, size int64) (*parquet.File, error) {
+	return parquet.OpenFile(in, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+}
+
+// plainOf is a file of the same columns without compression, with one group of rows, whose pages are read from elsewhere.
+func plainOf(of *format.FileMetaData) (*parquet.File, error) {
+	m := format.FileMetaData{Version: of.Version, Schema: of.Schema}
+	if len(of.RowGroups) > 0 {
+		group := format.RowGroup{Columns: make([]format.ColumnChunk, len(of.RowGroups[0].Columns))}
+		for i := range group.Columns {
+			group.Columns[i].MetaData.TotalCompressedSize = math.MaxInt64
+		}
+		m.RowGroups = []format.RowGroup{group}
+	}
+	var protocol thrift.CompactProtocol
+	columns, err := thrift.Marshal(&protocol, m)
+	if err != nil {
 		return nil, err
 	}
-	root := p.file.Root()
-	if flat := root.Column(strings.Join(p.field, ".")); flat != nil { // a name with dots of its own
-		return flat, p.check(flat)
+	file := append([]byte("PAR1"), columns...)
+	file = append(binary.LittleEndian.AppendUint32(file, uint32(len(columns))), "PAR1"...)
+	return openParquet(bytes.NewReader(file), int64(len(file)))
+}
+
+// find finds the column of the field.
+func (p *parquetReader) find(root *parquet.Column) (*parquet.Column, error) {
+	if flat := root.Column(p.fieldName()); flat != nil { // a name with dots of its own
+		return flat, nil
 	}
 	column := root
 	for i, name := range p.field {
@@ -108,7 +140,7 @@ func (p *parquetReader) open() (*parquet.Column, error) {
 		}
 		column = inner
 	}
-	return column, p.check(column)
+	return column, nil
 }
 
 // check wants a column of single texts.
@@ -124,7 +156,7 @@ func (p *parquetReader) check(c *parquet.Column) error {
 	default:
 		return p.checkCodec(c)
 	}
-	return ownError{fmt.Errorf("%s: column %s holds %s and not one text a row: name the column that does, with dots for one inside another (--set data.field=NAME)", p.name, strings.Join(p.field, "."), what)}
+	return ownError{fmt.Errorf("%s: column %s holds %s and not one text a row: name the column that does, with dots for one inside another (--set data.field=NAME)", p.name, p.fieldName(), what)}
 }
 
 // inside says what a column that has columns holds. A list is written as such a column whose only leaf repeats.
@@ -145,41 +177,44 @@ func inside(c *parquet.Column) string {
 // checkCodec refuses compressions that are not read. The library takes whole LZ4 pages for damaged ones, and unpacks damaged ones without a bound
 // on memory.
 func (p *parquetReader) checkCodec(c *parquet.Column) error {
-	for _, group := range p.file.Metadata().RowGroups {
+	for _, group := range p.meta.RowGroups {
 		if c.Index() >= len(group.Columns) {
 			return fmt.Errorf("a group of rows has %d columns, the text's is number %d", len(group.Columns), c.Index()+1)
 		}
 		switch codec := group.Columns[c.Index()].MetaData.Codec; codec {
 		case format.Lz4, format.Lz4Raw, format.LZO:
-			return ownError{fmt.Errorf("%s: column %s is compressed by %v, which is not read: write it with zstd, snappy, gzip or brotli, or without compression", p.name, strings.Join(p.field, "."), codec)}
+			return ownError{fmt.Errorf("%s: column %s is compressed by %v, which is not read: write it with zstd, snappy, gzip or brotli, or without compression", p.name, p.fieldName(), codec)}
 		}
 	}
 	return nil
 }
 
 // group reads the texts of one group of rows.
-func (p *parquetReader) group(group int, column *parquet.Column) error {
+func (p *parquetReader) group(group int) error {
+	var in *pages
 	var pages parquet.Pages
-	err := guard(func() error {
-		if err := p.checkPages(group, column); err != nil {
-			return err
+	err := guard(func() (err error) {
+		if in, err = p.pages(group); err == nil {
+			pages = p.plain.RowGroups()[0].ColumnChunks()[p.column.Index()].(*parquet.FileColumnChunk).PagesFrom(in)
 		}
-		pages = p.file.RowGroups()[group].ColumnChunks()[column.Index()].Pages()
-		return nil
+		return err
 	})
 	if err != nil {
 		return p.explain(err)
 	}
 	defer guard(func() error { return pages.Close() })
-	said := p.file.Metadata().RowGroups[group].NumRows
+	said := p.meta.RowGroups[group].NumRows
 	for before := p.row; ; {
 		var page parquet.Page
 		err := guard(func() (err error) {
 			page, err = pages.ReadPage()
 			return err
 		})
+		if in.err != nil {
+			err = in.err
+		}
 		if err == io.EOF {
-			if read := int64(p.row - before); read != said { // the library takes the end of a column's bytes for that of its rows
+			if read := int64(p.row - before); read != said { // or rows would be missing unsaid
 				return p.explain(fmt.Errorf("group %d of rows is said to have %d, and the column of texts has %d", group+1, said, read))
 			}
 			return nil
@@ -224,52 +259,6 @@ func (p *parquetReader) page(page parquet.Page) error {
 		}
 		if err == io.EOF {
 			return nil
-		}
-	}
-}
-
-// checkPages reads the headers of a column's pages, which say how much memory each will take, and counts the bytes as read.
-func (p *parquetReader) checkPages(group int, column *parquet.Column) error {
-	chunk := p.file.Metadata().RowGroups[group].Columns[column.Index()].MetaData
-	at := chunk.DataPageOffset
-	if d := chunk.DictionaryPageOffset; d > 0 {
-		at = d
-	}
-	end := at + chunk.TotalCompressedSize
-	if at < 0 || end < at || end > p.size {
-		return fmt.Errorf("a column is said to lie in bytes %d to %d of %d", at, end, p.size)
-	}
-	p.count(int(chunk.TotalCompressedSize))
-	for at < end {
-		header, size, err := p.header(at, end)
-		if err != nil {
-			return err
-		}
-		if most := max(header.UncompressedPageSize, header.CompressedPageSize); most > maxPage {
-			return ownError{fmt.Errorf("%s: after row %d: a page of column %s has %d bytes, and %d MiB are the most that is held in memory: write the file anew with smaller pages", p.name, p.row, strings.Join(p.field, "."), most, maxPage>>20)}
-		}
-		next := at + size + int64(max(header.CompressedPageSize, 0))
-		if next > end {
-			return fmt.Errorf("a page is said to end at byte %d, behind its column, which ends at %d", next, end)
-		}
-		at = next
-	}
-	return nil
-}
-
-// header reads the header of the page at a place, and its size.
-func (p *parquetReader) header(at, end int64) (h format.PageHeader, size int64, err error) {
-	var protocol thrift.CompactProtocol
-	for window := int64(1 << 12); ; window *= 16 { // statistics in it can be long
-		head := make([]byte, min(window, end-at))
-		if _, err := p.at.ReadAt(head, at); err != nil && err != io.EOF {
-			return h, 0, err
-		}
-		h = format.PageHeader{}
-		in := protocol.NewReaderFromBytes(head)
-		err := thrift.NewDecoder(in).Decode(&h)
-		if err == nil || int64(len(head)) == end-at || window > maxFooter {
-			return h, int64(in.BytesRead()), err
 		}
 	}
 }

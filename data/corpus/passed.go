@@ -9,8 +9,8 @@ import (
 	"prenorm/data"
 )
 
-// passed says which files of a folder are passed over, "" where none are: for each kind that may hold text what makes it readable, and files of
-// names that tell no kind together.
+// passed says which files of a folder are passed over, "" where none are: for each kind that may hold text what makes it readable, files of names
+// that tell no kind together, and links to folders together.
 func (w *walk) passed() string {
 	var said []string
 	for _, of := range byExtension(w.unread) {
@@ -18,6 +18,11 @@ func (w *walk) passed() string {
 	}
 	if len(w.other) > 0 {
 		said = append(said, w.others())
+	}
+	if n := len(w.links); n == 1 {
+		said = append(said, fmt.Sprintf("1 link to a folder is passed over (%s): name it too, and its files are read", w.links[0].Name))
+	} else if n > 1 {
+		said = append(said, fmt.Sprintf("%d links to folders are passed over (%s, …): name them too, and their files are read", n, w.links[0].Name))
 	}
 	return strings.Join(said, "; ")
 }

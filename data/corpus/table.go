@@ -34,6 +34,9 @@ func (r *reading) table(m member, comma byte, emit func(chunk) error) error {
 	if column < 0 {
 		return noField(t.where(), r.field, names)
 	}
+	if slices.Contains(names[column+1:], key) {
+		return ambiguous(t.where(), fmt.Sprintf("the header names more than one column %s", key))
+	}
 	for {
 		row, err := t.next(header)
 		if err == io.EOF {

@@ -15,6 +15,7 @@ type walk struct {
 	files  []File
 	unread []File // that lie in a folder and are passed over, of a kind that may hold text
 	other  []File // that lie in a folder and are passed over, as their names tell no kind
+	links  []File // to folders, which are not gone into
 }
 
 // root appends the file root, or the texts below the folder root. Files and folders whose name starts with a dot are passed over inside a
@@ -39,11 +40,15 @@ func (w *walk) root(root string) error {
 			return nil
 		}
 		shown := root + strings.TrimPrefix(path, real)
+		if entry.Type()&fs.ModeSymlink != 0 && inside && leadsOut(path, real) {
+			w.links = append(w.links, File{Name: shorten(shown)})
+			return nil
+		}
 		if _, known := data.FormatOf(path); inside && !known {
 			switch file := (File{Name: shorten(shown)}); {
 			case data.Unread(path) != "":
 				w.unread = append(w.unread, file)
-			case entry.Type().IsRegular():
+			case entry.Type().IsRegular() || regular(path):
 				w.other = append(w.other, file)
 			}
 			return nil
@@ -57,6 +62,26 @@ func (w *walk) root(root string) error {
 		}
 		return nil
 	})
+}
+
+// leadsOut says whether a link leads to a folder that is not below root, whose files would be read anyway.
+func leadsOut(link, root string) bool {
+	to, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(to)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	inside, err := filepath.Rel(root, to)
+	return err != nil || !filepath.IsLocal(inside)
+}
+
+// regular says whether a path is, or leads to, a regular file.
+func regular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // linked is an error about a path, or what is wrong with the link that it is.

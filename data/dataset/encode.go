@@ -204,7 +204,8 @@ type Text struct {
 	IDs       batch.IDs
 	Starts    batch.Places // where the documents begin
 	Documents int
-	Bytes     int64 // of text; bits per byte follow from it, see [Split.BytesPerToken]
+	Bytes     int64  // of text; bits per byte follow from it, see [Split.BytesPerToken]
+	Note      string // of [corpus.Corpus.Note], "" for none
 }
 
 // EncodeFiles encodes texts, named by the patterns that data.train takes, with a given tokenizer. Of cfg only how files are read is looked
@@ -239,5 +240,6 @@ func EncodeFiles(t token.Tokenizer, patterns []string, cfg data.Config, stdin io
 	if err := e.run(documents); err != nil {
 		return nil, err
 	}
+	text.Note = c.Note()
 	return text, nil
 }

@@ -33,7 +33,7 @@ func TestPiecesGiveTheIDsOfTheWhole(t *testing.T) {
 			var got []int32
 			pieces := 0
 			for rest := text; len(rest) > 0; pieces++ {
-				n := token.Cut(rest, size)
+				n := token.PlacesOf(tok).Cut(rest, size)
 				if !utf8.Valid(rest[:n]) {
 					t.Fatalf("%s: a piece of %d bytes ends inside a character", kind, n)
 				}
@@ -48,6 +48,29 @@ func TestPiecesGiveTheIDsOfTheWhole(t *testing.T) {
 			if size < 1000 && pieces < 20 {
 				t.Errorf("only %d pieces of %d bytes", pieces, size)
 			}
+		}
+	}
+}
+
+// TestPiecesOfStretches has a text without a place for long, whose stretches end at every byte around the first: the pieces are those of the whole.
+func TestPiecesOfStretches(t *testing.T) {
+	const places = token.Places(0b10000) // behind a line break alone
+	text := strings.Repeat("東", pieceSize/3+9) + "。\n\u3000字\n字" + strings.Repeat("東", 9)
+	at := strings.LastIndex(text, "\n") + 1
+	for end := at - 9; end < at+5; end++ {
+		stretches := func(yield func(corpus.Document, error) bool) {
+			_ = yield(corpus.Document{Text: []byte(text[:end]), Rest: int64(len(text) - end)}, nil) &&
+				yield(corpus.Document{Text: []byte(text[end:]), Offset: int64(end), Continues: true}, nil)
+		}
+		var got []int
+		for p, err := range pieces(stretches, places) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, len(p.text))
+		}
+		if want := []int{at, len(text) - at}; !slices.Equal(got, want) {
+			t.Errorf("a stretch ends at %d: pieces of %d bytes, want %d", end, got, want)
 		}
 	}
 }
@@ -173,7 +196,7 @@ func TestEncodeFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []int32{'a', 'b', 'c', 'x', 0xEF, 0xBF, 0xBD, 'z', 'i', 'n'}
-	if !slices.Equal(text.IDs, want) || text.Documents != 3 || text.Bytes != 10 {
+	if !slices.Equal(text.IDs, want) || text.Documents != 3 || text.Bytes != 10 || !strings.HasPrefix(text.Note, "1 run of bytes that are not UTF-8 (at b.md:1) is read as U+FFFD") {
 		t.Errorf("%+v", text)
 	}
 	if _, err := EncodeFiles(tok, []string{"*"}, invalid("fail"), nil); err == nil || !strings.Contains(err.Error(), "b.md:1:") {

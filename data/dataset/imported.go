@@ -54,7 +54,7 @@ func (b *builder) tokenFiles() (*imported, error) {
 func (im *imported) unnamed(kind string) error {
 	name := "data.tokenizer.kind: gpt2, or data.tokenizer.file"
 	if kind == "char" {
-		name = "data.tokenizer.file: the tokenizer.json of a run with kind char on the same text has the characters' ids in their order, as nanoGPT has them"
+		name = "data.tokenizer.file: meta.pkl, which nanoGPT writes beside ids of characters"
 	}
 	return fmt.Errorf("%s holds token ids and not what they mean, and a tokenizer of kind %s is made from text: name the one that they were made with (%s)", im.name, kind, name)
 }
@@ -80,8 +80,8 @@ func (b *builder) noteMeta() {
 		for _, f := range b.imported.files[side] {
 			meta := filepath.Join(filepath.Dir(f.Path), "meta.pkl")
 			if _, err := os.Stat(meta); err == nil && b.imported.tokenizer.Kind() != "char" {
-				b.log(fmt.Sprintf("meta.pkl lies beside %s and is not read: nanoGPT writes it where ids are characters, and the ids are taken for those of tokenizer %s; "+
-					"for characters set data.tokenizer.file to the tokenizer.json of a run with kind char on the same text", f.Name, b.imported.tokenizer.Kind()))
+				b.log(fmt.Sprintf("meta.pkl lies beside %s: nanoGPT writes it where ids are characters, and the ids are taken for those of tokenizer %s; "+
+					"for characters set data.tokenizer.file to it", f.Name, b.imported.tokenizer.Kind()))
 				return
 			}
 		}

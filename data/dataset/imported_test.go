@@ -28,12 +28,12 @@ func TestCharactersOfNanoGPT(t *testing.T) {
 	write(t, "meta.pkl", "x")
 	r.notes = nil
 	r.open(t)
-	wants(t, strings.Join(r.notes, "\n"), "meta.pkl lies beside a.bin and is not read", "tokenizer gpt2", "tokenizer.json of a run with kind char on the same text")
+	wants(t, strings.Join(r.notes, "\n"), "meta.pkl lies beside a.bin: nanoGPT", "tokenizer gpt2", "for characters set data.tokenizer.file to it")
 	r.cfg.Tokenizer.Kind = "char"
 	if _, err := Open(r.cfg, r.opt); err == nil {
 		t.Error("ids are taken for text")
 	} else {
-		wants(t, err.Error(), "the tokenizer.json of a run with kind char on the same text")
+		wants(t, err.Error(), "data.tokenizer.file: meta.pkl")
 	}
 }
 

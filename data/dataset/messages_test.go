@@ -8,6 +8,7 @@ import (
 
 	"prenorm/data"
 	"prenorm/data/corpus"
+	"prenorm/data/token"
 )
 
 // two makes the run one of two sources, the second over the given patterns.
@@ -86,12 +87,15 @@ func TestTheShareIsNotedAgain(t *testing.T) {
 	}
 }
 
-// TestNoPlaceToCut wants a text that cannot be cut to be refused with the rule as it is: lines that end as the message says are read, others are not.
+// TestNoPlaceToCut wants a text that cannot be cut to be refused with a remedy that holds, and lines of every script to be read.
 func TestNoPlaceToCut(t *testing.T) {
 	old := maxPiece
 	maxPiece = pieceSize + 100
 	t.Cleanup(func() { maxPiece = old })
-	for line, kinds := range map[string]string{"word\n": "bpe byte", "5\n": "bpe byte", "x ": "bpe byte", ", ": "bpe byte", ",\n": "byte", "\n": "byte", " ": "byte", "x": "byte"} {
+	for line, kinds := range map[string]string{
+		"word\n": "bpe byte", "5\n": "bpe byte", "x ": "bpe byte", ", ": "bpe byte", "word\r\n": "bpe byte", ",\n": "bpe byte", "。\n": "bpe byte",
+		"東京へ行く。": "bpe byte", "東京」\r\n": "bpe byte", "a1": "bpe byte", "\n": "byte", " ": "byte", "x": "byte", "東": "byte", "。": "byte", "/\n": "byte", "\"\r\n": "byte",
+	} {
 		text := []byte(strings.Repeat(line, 3*pieceSize/len(line)))
 		long := func(yield func(corpus.Document, error) bool) {
 			_ = yield(corpus.Document{Name: "a.txt", Text: slices.Clone(text), Rest: int64(len(text))}, nil) &&
@@ -99,11 +103,11 @@ func TestNoPlaceToCut(t *testing.T) {
 		}
 		for _, kind := range []string{"bpe", "byte"} {
 			var err error
-			Texts(long, kind)(func(_ []byte, e error) bool { err = e; return e == nil })
+			Texts(long, token.PlacesToTrain(kind))(func(_ []byte, e error) bool { err = e; return e == nil })
 			if want := strings.Contains(kinds, kind); (err == nil) != want {
 				t.Errorf("%q, %s: %v", line, kind, err)
 			}
-			if rule := "a space follows a character that is no white space, or a line break a letter or a digit"; err != nil && !strings.Contains(err.Error(), rule) {
+			if remedy := "put in line breaks, each by itself behind a letter or a digit, or spaces"; err != nil && !strings.Contains(err.Error(), remedy) {
 				t.Errorf("%q: %v", line, err)
 			}
 		}

@@ -3,15 +3,13 @@ package dataset
 import (
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"prenorm/data/corpus"
 	"prenorm/data/token"
 )
 
-// pieceSize is about how much text is encoded at a time; the ids do not depend on it (see [token.Cut]). maxPiece is the most text without a place
+// pieceSize is about how much text is encoded at a time; the ids do not depend on it (see [token.Places]). maxPiece is the most text without a place
 // to cut that is held in memory; tests make it smaller.
 const pieceSize = 256 << 10
 
@@ -26,40 +24,24 @@ type piece struct {
 	first    bool  // text starts the document
 }
 
-// anywhere are the kinds of tokenizer that encode every character by itself, so that text may be cut between any two.
-var anywhere = []string{"byte", "char"}
-
-// cutter returns how text is cut for a kind of tokenizer.
-func cutter(kind string) func(text []byte, size int) int {
-	if slices.Contains(anywhere, kind) {
-		return cutAnywhere
-	}
-	return token.Cut
-}
-
-// cutAnywhere returns the length of the first piece of text: size bytes, and what belongs to their last character.
-func cutAnywhere(text []byte, size int) int {
-	for i := max(size, 1); i < len(text); i++ {
-		if utf8.RuneStart(text[i]) {
-			return i
-		}
-	}
-	return len(text)
+// cutter tells where text is cut, see [token.Places].
+type cutter interface {
+	Cut(text []byte, size int) int
 }
 
 // pieces divides documents, which may come in stretches. The pieces do not depend on where these end.
-func pieces(documents corpus.Documents, cut func(text []byte, size int) int) iter.Seq2[piece, error] {
+func pieces(documents corpus.Documents, places cutter) iter.Seq2[piece, error] {
 	return func(yield func(piece, error) bool) {
 		var text []byte // of the document at hand, from its last cut on
 		var offset int64
-		first := true
+		first, searched := true, 0 // searched: bytes of text without a place
 		for d, err := range documents {
 			if err != nil {
 				yield(piece{}, err)
 				return
 			}
 			if !d.Continues {
-				text, offset, first = nil, d.Offset, true
+				text, offset, first, searched = nil, d.Offset, true, 0
 			}
 			if len(text) == 0 {
 				text = d.Text
@@ -67,28 +49,29 @@ func pieces(documents corpus.Documents, cut func(text []byte, size int) int) ite
 				text = append(text, d.Text...)
 			}
 			for len(text) > 0 {
-				n := cut(text, pieceSize)
+				n := places.Cut(text, max(pieceSize, searched))
 				if n == len(text) && d.Rest > 0 { // what follows decides
 					if n > maxPiece {
 						yield(piece{}, noPlace(d, offset))
 						return
 					}
+					searched = n - utf8.UTFMax // a character may have ended incomplete
 					break
 				}
 				if !yield(piece{d, text[:n:n], offset, d.Rest + int64(len(text)-n), first}, nil) {
 					return
 				}
-				text, first = text[n:], false
+				text, first, searched = text[n:], false, 0
 				offset += int64(n)
 			}
 		}
 	}
 }
 
-// Texts are documents as a kind of tokenizer is trained on: pieces that it counts and encodes as the whole; "" is for every kind.
-func Texts(documents corpus.Documents, kind string) token.Texts {
+// Texts are documents as a tokenizer is trained on or tried with: divided at some of the places, see [token.PlacesToTrain] and [token.PlacesOf].
+func Texts(documents corpus.Documents, places token.Places) token.Texts {
 	return func(yield func([]byte, error) bool) {
-		for p, err := range pieces(documents, cutter(kind)) {
+		for p, err := range pieces(documents, places) {
 			if !yield(p.text, err) {
 				return
 			}
@@ -111,6 +94,6 @@ func Join(all []token.Texts) token.Texts {
 
 // noPlace is the error of a text that cannot be cut.
 func noPlace(d corpus.Document, offset int64) error {
-	return fmt.Errorf("%s: from byte %d on there is no place to cut in %d MiB, the most that is held in memory: text is cut where a space follows a character that is no white space, or a line break a letter or a digit; put some in, leave the file out, or use tokenizer kind %s",
-		d.Name, offset, maxPiece>>20, strings.Join(anywhere, " or "))
+	return fmt.Errorf("%s: from byte %d on there is no place to cut in %d MiB, the most that is held in memory: put in line breaks, each by itself behind a letter or a digit, or spaces, leave the file out, or use tokenizer kind byte or char (docs/data.md lists the places)",
+		d.Name, offset, maxPiece>>20)
 }

@@ -1,6 +1,9 @@
 package dataset
 
-import "prenorm/data/corpus"
+import (
+	"prenorm/data/corpus"
+	"prenorm/data/token"
+)
 
 // reader is the goroutine of an encoder that reads: it divides documents into pieces and gathers these in bundles.
 type reader struct {
@@ -19,7 +22,7 @@ type reader struct {
 // run reads all documents, or until it is told to quit. An error is the last bundle's.
 func (r *reader) run(documents corpus.Documents) {
 	r.skips = r.from != nil
-	for p, err := range pieces(documents, cutter(r.tokenizer.Kind())) {
+	for p, err := range pieces(documents, token.PlacesOf(r.tokenizer)) {
 		if err != nil {
 			r.last = err
 			break

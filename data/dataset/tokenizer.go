@@ -100,7 +100,7 @@ func (b *builder) savedTokenizer(prefix string) token.Tokenizer {
 func (all builders) newTokenizer(settings token.Config, prefix string) (token.Tokenizer, error) {
 	var texts []token.Texts
 	for _, b := range all {
-		texts = append(texts, Texts(b.documents(corpus.Train), settings.Kind))
+		texts = append(texts, Texts(b.documents(corpus.Train), token.PlacesToTrain(settings.Kind)))
 	}
 	report := all[0].progress(tokenizerStage)
 	t, err := token.New(settings, Join(texts), func(done, total int64) error {

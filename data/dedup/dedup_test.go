@@ -32,16 +32,21 @@ func TestWords(t *testing.T) {
 	if got := words("日本語のa b"); len(got) != 6 {
 		t.Errorf("four characters without spaces and two letters are %d words", len(got))
 	}
+	if got := words("e\u0301te\u0301 \u0663\u0664 한국어"); len(got) != 3 { // letters with marks behind them, other digits, a script with spaces
+		t.Errorf("three words are %d", len(got))
+	}
 	if got := words("?! -- \n"); got != nil {
 		t.Errorf("punctuation has words: %v", got)
 	}
 }
 
 func TestGrams(t *testing.T) {
-	grams := func(text string) (hashes []uint64) {
+	grams := func(texts ...string) (hashes []uint64) {
 		g := NewGrams(3, func(h uint64) { hashes = append(hashes, h) })
-		g.Add([]byte(text))
-		g.End()
+		for _, text := range texts {
+			g.Add([]byte(text))
+			g.End()
+		}
 		return hashes
 	}
 	long := grams("a b c d e")
@@ -50,6 +55,13 @@ func TestGrams(t *testing.T) {
 	}
 	if short := grams("a b"); len(short) != 1 || short[0] == long[0] || len(grams("")) != 0 {
 		t.Errorf("a short text has %v", short)
+	}
+	// As many words as a gram has are one gram, and a text begins anew behind another.
+	if one := grams("a b c"); len(one) != 1 || one[0] != long[0] {
+		t.Errorf("three words have %v", one)
+	}
+	if got, want := grams("x y z w", "a b", "", "a b c d e"), slices.Concat(grams("x y z w"), grams("a b"), long); !slices.Equal(got, want) {
+		t.Errorf("texts one after another have %v, want %v", got, want)
 	}
 }
 

@@ -18,6 +18,7 @@ type Copy struct {
 // found depends on the prints and their order alone. Texts are counted from 0.
 type Finder struct {
 	near  bool
+	most  int // texts that stay: [Most], but in tests
 	texts int
 	first map[[16]byte]int32 // by a text's bytes, its place in stays, or that of the text it is a copy of
 
@@ -30,7 +31,7 @@ type Finder struct {
 
 // NewFinder returns a finder of texts with equal bytes, or, where near is set, of similar texts too.
 func NewFinder(near bool) *Finder {
-	f := &Finder{near: near, first: map[[16]byte]int32{}}
+	f := &Finder{near: near, most: Most, first: map[[16]byte]int32{}}
 	if near {
 		for range Bands {
 			f.heads = append(f.heads, map[uint32]int32{})
@@ -57,14 +58,14 @@ func (f *Finder) Add(p Print) (c Copy, is bool) {
 			return Copy{Of: f.stays[at], Similarity: similarity}, true
 		}
 	}
-	if len(f.stays) < Most {
+	if len(f.stays) < f.most {
 		f.keep(number, p)
 	}
 	return Copy{}, false
 }
 
 // Full says whether some texts were compared with nothing that came after [Most] texts.
-func (f *Finder) Full() bool { return len(f.stays) == Most }
+func (f *Finder) Full() bool { return len(f.stays) == f.most }
 
 // closest is the place of the most similar text that stays, -1 where none is similar.
 func (f *Finder) closest(p *Print) (place int32, similarity float64) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"time"
 )
@@ -144,6 +145,24 @@ func WriteFile(path string, content []byte) error {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return d.commit()
+}
+
+// draftName splits the name of a file that is being written into that which it will have and the rest, which [newDraft] made.
+var draftName = regexp.MustCompile(`^(.+)` + regexp.QuoteMeta(temporary) + `[0-9]+-[0-9a-f]{8}$`)
+
+// SweepOwn removes the unfinished files in dir whose finished names own accepts, however young. The caller holds a lock without which nobody
+// writes files of these names: whoever was at them is gone.
+func SweepOwn(dir string, own func(name string) bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if parts := draftName.FindStringSubmatch(entry.Name()); parts != nil && entry.Type().IsRegular() && own(parts[1]) {
+			err = errors.Join(err, files.remove(filepath.Join(dir, entry.Name())))
+		}
+	}
+	return err
 }
 
 // Sweep removes the unfinished files that killed processes left in dir: once they are a day old, or 30 days where a process may go on with

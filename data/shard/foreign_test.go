@@ -59,6 +59,46 @@ func TestForeignFormats(t *testing.T) {
 	}
 }
 
+// TestWideForeign is the same for llm.c's shards with 4 bytes an id, and damages one.
+func TestWideForeign(t *testing.T) {
+	ids := append([]int32{128000, 0, 65536, 128255}, some(40000, 128256)...)
+	r, err := Open(write(t, Meta{Vocab: 128256}, ids))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	path := filepath.Join(t.TempDir(), "x.bin")
+	if err := WriteForeign(path, LLMC, r, onward); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]byte, 1024)
+	copy(want, []byte{0xA1, 0xD9, 0x34, 0x01, 7, 0, 0, 0, byte(len(ids)), byte(len(ids) >> 8)})
+	want = append(want, 0x00, 0xF4, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xFF, 0xF4, 1, 0)
+	file, err := os.ReadFile(path)
+	if err != nil || len(file) != 1024+4*len(ids) || !bytes.HasPrefix(file, want) {
+		t.Fatalf("%v, %d bytes, % x, % x", err, len(file), file[:16], file[1024:1040])
+	}
+	f, err := OpenForeign(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	have := make([]int32, f.Len())
+	if err := f.Read(have, 0); err != nil || f.Byte(2) != 1032 || !slices.Equal(have, ids) || f.CheckWidth(128256) != nil {
+		t.Errorf("%v, equal %v", err, slices.Equal(have, ids))
+	}
+	if err := f.Read(have[:2], 2); err != nil || !slices.Equal(have[:2], ids[2:4]) {
+		t.Errorf("ids 2 and 3 are %d, %v", have[:2], err)
+	}
+	file[1024+4*2+3] = 0x80
+	if err := os.WriteFile(path, file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Read(have[:2], 1); err == nil || !strings.Contains(err.Error(), path+", byte 1032: id 2147549184, larger than any") {
+		t.Errorf("a damaged id: %v", err)
+	}
+}
+
 func TestForeignRefused(t *testing.T) {
 	head := make([]byte, 1024, 1030)
 	copy(head, []byte{0x88, 0xD8, 0x34, 0x01, 1, 0, 0, 0, 3, 0, 0, 0})
@@ -71,10 +111,11 @@ func TestForeignRefused(t *testing.T) {
 		"an odd number":                 {1, 2, 3},
 		"the header of llm.c alone has": head[:600],
 		"byte 4: version 2":             with(4, 2),
+		"byte 4: version 1":             with(0, 0xA1, 0xD9, 0x34, 0x01),
+		"byte 8: 3 ids of 4 bytes are announced, but 6 bytes follow":  with(0, 0xA1, 0xD9, 0x34, 0x01, 7),
 		"byte 8: 4 ids of 2 bytes are announced, but 6 bytes follow":  with(8, 4),
 		"byte 8: 2 ids of 2 bytes are announced, but 6 bytes follow":  with(8, 2),
 		"byte 8: -1 ids of 2 bytes are announced, but 6 bytes follow": with(8, 255, 255, 255, 255),
-		"llm.c with 4 bytes an id":                                    with(0, 0xA1, 0xD9, 0x34, 0x01),
 	} {
 		path := filepath.Join(t.TempDir(), "x.bin")
 		if err := os.WriteFile(path, file, 0o666); err != nil {

@@ -14,7 +14,7 @@ import (
 // text is what a survey reads, again and again.
 type text interface {
 	Documents(corpus.Side) corpus.Documents
-	Copies(near bool, use func(corpus.Copied)) (corpus.Compared, error)
+	Copies(near bool, use func(corpus.Copied), stays func(corpus.Stays)) (corpus.Compared, error)
 	Close() error
 }
 
@@ -54,7 +54,7 @@ var (
 func (d *decoded) Close() error { return nil }
 
 // Copies implements text, with the documents of validation first.
-func (d *decoded) Copies(near bool, use func(corpus.Copied)) (corpus.Compared, error) {
+func (d *decoded) Copies(near bool, use func(corpus.Copied), stays func(corpus.Stays)) (corpus.Compared, error) {
 	return corpus.CopiesAmong(func(yield func(corpus.Document, error) bool) {
 		for _, side := range []corpus.Side{corpus.Val, corpus.Train} {
 			for document, err := range d.Documents(side) {
@@ -63,7 +63,7 @@ func (d *decoded) Copies(near bool, use func(corpus.Copied)) (corpus.Compared, e
 				}
 			}
 		}
-	}, near, use)
+	}, near, use, stays)
 }
 
 // Documents implements text. How long a document will be is not known while it comes in stretches: Rest says no more than that there is more.

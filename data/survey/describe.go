@@ -17,9 +17,9 @@ func (s *Survey) Methods() (copies, overlap, lines, packed string) {
 		copies += " data.duplicates: drop_exact or drop_near leaves them out."
 	}
 	if len(s.Sources) > 0 {
-		copies += " Each source is compared with itself alone, as it is in training."
+		copies += " Within a source, as data.duplicates compares; of what is no copy there, copies of documents of earlier sources are counted besides, and stay in training."
 	}
-	if s.Copies.Full {
+	if s.Copies.Full || s.Across != nil && s.Across.Full {
 		copies += fmt.Sprintf(" Only the first %d documents that are no copies were compared with.", dedup.Most)
 	}
 	overlap = fmt.Sprintf("N-grams of %d words in the validation text that occur anywhere in the training text; case and punctuation do not count, and a shorter document is one n-gram.", s.Overlap.Words)

@@ -63,6 +63,10 @@ func TestTokenFiles(t *testing.T) {
 		got.TokenFiles, got.Overlap.List, want.Overlap.List = false, nil, nil
 		a, b := got.Part, want.Part
 		a.Copies.List, b.Copies.List = nil, nil
+		if a.Odd != (OddRead{}) { // there are no files of text
+			t.Errorf("%+v", a.Odd)
+		}
+		b.Odd = a.Odd
 		if !reflect.DeepEqual(a, b) {
 			t.Fatalf("blocks of %d ids, stretches of %d bytes: %+v\nthe text: %+v", sizes[0], sizes[1], a, b)
 		}
@@ -116,6 +120,10 @@ func TestTokenSources(t *testing.T) {
 		c.Sources = []data.Source{{Name: "text", Train: []string{"train.jsonl"}, Val: []string{"val.jsonl"}, Weight: 1}, {Name: "ids", Train: []string{"train.bin"}, Val: []string{"val.bin"}, Weight: 1}}
 	})
 	a, b := s.Sources[0], s.Sources[1]
+	if !reflect.DeepEqual(b.CopiesOf, []Between{{Exact: 3, Bytes: b.Train.Bytes + b.Val.Bytes - b.Copies.Bytes}, {}}) || a.Odd.NUL.Rule != "keep" || b.Odd.NUL.Rule != "" {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+	a.Odd = b.Odd
 	if b.TokenFiles = false; !reflect.DeepEqual(a.Part, b.Part) || fmt.Sprint(a.FoundIn, b.FoundIn) != "[18 18] [18 18]" || s.TokenFiles || !s.Text {
 		t.Errorf("%+v\n%+v", a, b)
 	}
@@ -160,7 +168,7 @@ func TestEnough(t *testing.T) {
 			t.Errorf("not stopped: %v", err)
 		}
 	}
-	if _, err := all.Copies(true, func(corpus.Copied) {}); !errors.Is(err, ended) {
+	if _, err := all.Copies(true, func(corpus.Copied) {}, nil); !errors.Is(err, ended) {
 		t.Errorf("not stopped: %v", err)
 	}
 }

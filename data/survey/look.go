@@ -77,6 +77,7 @@ func scriptOf(r rune) int {
 type look struct {
 	characters, words int64
 	scripts           map[int]int64
+	odd               OddKept
 }
 
 // looker looks at documents. Words are for others to count.
@@ -95,8 +96,11 @@ func (l *looker) Add(text []byte) {
 		l.characters++
 		if c < utf8.RuneSelf {
 			i++
-			if c |= 'a' - 'A'; 'a' <= c && c <= 'z' {
+			switch lower := c | ('a' - 'A'); {
+			case 'a' <= lower && lower <= 'z':
 				l.ascii++
+			case c < ' ' || c == 0x7F:
+				l.odd.ascii(c)
 			}
 			continue
 		}
@@ -104,6 +108,8 @@ func (l *looker) Add(text []byte) {
 		i += n
 		if s := scriptOf(r); s >= 0 {
 			l.count(s, 1)
+		} else {
+			l.odd.other(r, n)
 		}
 	}
 }
@@ -137,6 +143,7 @@ func newTally(side *Side) *tally { return &tally{side: side, scripts: map[int]*S
 func (t *tally) add(size int64, l look) {
 	t.side.Characters += l.characters
 	t.side.Words += l.words
+	t.side.Odd.join(l.odd)
 	bin := &t.bins[bits.Len64(uint64(size))]
 	bin.Documents++
 	bin.Bytes += size

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"prenorm/data"
 	"prenorm/data/baseline"
@@ -18,6 +19,7 @@ type surveyor struct {
 	Options
 	out     *Survey
 	sources []*source // at least one
+	across  *across   // nil where there is one
 	tails   *tails
 }
 
@@ -27,8 +29,9 @@ type source struct {
 	number int
 	name   string // "" for the only one
 	data   *dataset.Source
-	text   text    // nil where ids of an unknown tokenizer are all that there is
-	found  []int64 // as [Source.FoundIn]
+	text   text      // nil where ids of an unknown tokenizer are all that there is
+	found  []int64   // as [Source.FoundIn]
+	copies []Between // as [Source.CopiesOf]
 }
 
 // Run surveys the text of cfg, which d was made from, with its own passes over it: one to divide it, one for copies, one over the training text and
@@ -69,7 +72,8 @@ func (s *surveyor) begin(cfg data.Config, d *dataset.Dataset) {
 		s.sources = []*source{{Part: &s.out.Part, data: &d.Sources[0], found: make([]int64, 1)}}
 		return
 	}
-	s.out.Sources = make([]Source, len(d.Sources))
+	s.out.Sources, s.out.Across = make([]Source, len(d.Sources)), &Across{}
+	s.across = newAcross(s.out.Across)
 	stages := [][]float64{cfg.Weights()}
 	s.out.Stages = []int{1}
 	for _, stage := range cfg.Stages {
@@ -77,11 +81,11 @@ func (s *surveyor) begin(cfg data.Config, d *dataset.Dataset) {
 	}
 	for i := range d.Sources {
 		x := &s.out.Sources[i]
-		x.Name, x.FoundIn = d.Sources[i].Name, make([]int64, len(d.Sources))
+		x.Name, x.FoundIn, x.CopiesOf = d.Sources[i].Name, make([]int64, len(d.Sources)), make([]Between, len(d.Sources))
 		for _, weights := range stages {
 			x.Weights = append(x.Weights, share(weights[i], weights))
 		}
-		s.sources = append(s.sources, &source{Part: &x.Part, number: i, name: x.Name, data: &d.Sources[i], found: x.FoundIn})
+		s.sources = append(s.sources, &source{Part: &x.Part, number: i, name: x.Name, data: &d.Sources[i], found: x.FoundIn, copies: x.CopiesOf})
 	}
 }
 
@@ -117,12 +121,14 @@ func (s *surveyor) each(do func(*source) error) error {
 
 // note keeps what a person is to be told of a source.
 func (s *surveyor) note(x *source, words string) {
-	switch {
-	case words == "":
-	case x.name != "":
-		s.out.Notes = append(s.out.Notes, x.name+": "+words)
-	default:
-		s.out.Notes = append(s.out.Notes, words)
+	if words == "" {
+		return
+	}
+	for _, line := range strings.Split(words, "\n") {
+		if x.name != "" {
+			line = x.name + ": " + line
+		}
+		s.out.Notes = append(s.out.Notes, line)
 	}
 }
 
@@ -159,6 +165,7 @@ func (s *surveyor) open(cfg data.Config, d *dataset.Dataset, x *source) error {
 	case fmt.Sprintf("%x", val.Fingerprint) != stats.Val.Source:
 		return text.Changed(corpus.Val)
 	}
+	x.Odd = oddOf(text.Found().Odd, cfg)
 	s.note(x, text.Note())
 	return nil
 }
@@ -211,7 +218,7 @@ func (s *surveyor) copies(x *source) error {
 		if all := &s.out.Copies; len(all.List) < mostListed {
 			all.List = append(all.List, CopyListing{found.Name, found.Of, found.Similarity, found.Exact, found.Bytes})
 		}
-	})
+	}, s.across.of(x))
 	c.Compared, c.Full = compared.Documents, compared.Full
 	return err
 }

@@ -3,7 +3,7 @@
 // files of other programs are looked at by the text that their ids stand for, where their tokenizer is known, and by their ids alone where it is not.
 //
 // Memory does not grow with the bytes of text. Copies take what a [prenorm/data/dedup.Finder] takes a document, and its name, of one source at a
-// time; overlap takes at most [mostGrams] n-grams of all sources, and as many a document at hand; reference lines are bounded by package baseline;
+// time, and those across sources as much again for the documents of all; overlap takes at most [mostGrams] n-grams of all sources, and as many a document at hand; reference lines are bounded by package baseline;
 // packing looks at [mostPacked] bytes.
 package survey
 
@@ -27,6 +27,7 @@ type Survey struct {
 	Vocab     int    `json:"vocab"`     // of an unknown tokenizer one more than the highest id
 	Part
 	Sources []Source `json:"sources,omitempty"` // where there are several
+	Across  *Across  `json:"across,omitempty"`  // copies across them
 	Stages  []int    `json:"stages,omitempty"`  // first steps of the sources' weights
 	Notes   []string `json:"notes,omitempty"`   // on how the text was divided, and on what cannot be known
 }
@@ -38,6 +39,7 @@ type Part struct {
 	TokenFiles bool       `json:"token_files"` // all text is what the ids of other programs' files stand for
 	Train      Side       `json:"train"`
 	Val        Side       `json:"val"`
+	Odd        OddRead    `json:"odd"`
 	Copies     Copies     `json:"duplicates"`
 	Overlap    Overlap    `json:"overlap"`
 	Lines      References `json:"lines"`
@@ -45,10 +47,11 @@ type Part struct {
 
 // Source is one of several sources.
 type Source struct {
-	Name    string    `json:"name"`
-	Weights []float64 `json:"weights"`  // share of the rows in each stage
-	Share   Share     `json:"share"`    // of the training text of all sources
-	FoundIn []int64   `json:"found_in"` // by source: n-grams of this source's validation text that are in that one's training text
+	Name     string    `json:"name"`
+	Weights  []float64 `json:"weights"`   // share of the rows in each stage
+	Share    Share     `json:"share"`     // of the training text of all sources
+	FoundIn  []int64   `json:"found_in"`  // by source: n-grams of this source's validation text that are in that one's training text
+	CopiesOf []Between `json:"copies_of"` // by source: of an earlier one, documents of this one that are copies of that one's
 	Part
 }
 
@@ -68,6 +71,7 @@ type Side struct {
 	Words      int64    `json:"words"`   // as package dedup divides text
 	Lengths    []Bin    `json:"lengths"` // of documents, in bytes
 	Scripts    []Script `json:"scripts"` // by the number of letters, most first
+	Odd        OddKept  `json:"odd"`
 	Packed     Packed   `json:"packed"`
 }
 
@@ -78,7 +82,8 @@ type Bin struct {
 	Bytes     int64 `json:"bytes"`
 }
 
-// Copies are documents that are copies of an earlier one, in the whole text before it is divided. Of several sources each is looked at by itself.
+// Copies are documents that are copies of an earlier one, in the whole text before it is divided. Of several sources each is looked at by itself;
+// copies across them are [Across].
 type Copies struct {
 	Compared int           `json:"compared"`   // documents
 	Exact    int           `json:"exact"`      // copies with the same bytes

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode"
 
 	"prenorm/data"
 	"prenorm/data/baseline"
@@ -178,6 +179,27 @@ func TestSides(t *testing.T) {
 }
 
 func TestScripts(t *testing.T) {
+	names := make([]string, unicode.MaxRune+1)
+	for name, table := range unicode.Scripts {
+		rangetable(table, func(r rune) { names[r] = name })
+	}
+	for r, want := range names {
+		got := ""
+		if i := scriptOf(rune(r)); i >= 0 {
+			got = scriptNames[i]
+		}
+		if got != want && (got != "" || want != "Common" && want != "Inherited") {
+			t.Fatalf("%U is %q, want %q", r, got, want)
+		}
+	}
+	all := make([]byte, 128)
+	for c := range all {
+		all[c] = byte(c)
+	}
+	l := &looker{}
+	if l.Add(all); l.End().scripts[latin] != 52 {
+		t.Error("ASCII has 52 letters")
+	}
 	for r, want := range map[rune]string{'a': "Latin", 'é': "Latin", 'ſ': "Latin", 'ж': "Cyrillic", 'ש': "Hebrew", 'ع': "Arabic", '中': "Han", 'か': "Hiragana", 'カ': "Katakana", '한': "Hangul", 'ก': "Thai", 'अ': "Devanagari",
 		'1': "", ' ': "", '.': "", '\u0301': "", '😀': "", 0x10ffff: "", 0x20000: "Han"} {
 		got := ""
@@ -190,11 +212,28 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// rangetable calls f with every character of a table.
+func rangetable(table *unicode.RangeTable, f func(rune)) {
+	for _, r := range table.R16 {
+		for c := rune(r.Lo); c <= rune(r.Hi); c += rune(r.Stride) {
+			f(c)
+		}
+	}
+	for _, r := range table.R32 {
+		for c := rune(r.Lo); c <= rune(r.Hi); c += rune(r.Stride) {
+			f(c)
+		}
+	}
+}
+
 // TestCopies plants copies of both kinds, within one side and across.
 func TestCopies(t *testing.T) {
 	long := tale(1, 400)
 	s := survey(t, rows(long, tale(2, 50), long+" and a bit more", tale(2, 50), tale(3, 50)), rows(tale(3, 50), tale(4, 50)), nil)
 	c := s.Copies
+	if want := int64(len(long+" and a bit more") + len(tale(2, 50)) + len(tale(3, 50))); c.Bytes != want {
+		t.Errorf("%d bytes of copies, want %d", c.Bytes, want)
+	}
 	if c.Compared != 7 || c.Exact != 2 || c.Near != 1 || c.Full || len(c.List) != 3 {
 		t.Fatalf("%+v", c)
 	}
@@ -202,6 +241,11 @@ func TestCopies(t *testing.T) {
 		if d := c.List[i]; fmt.Sprintf("%s<%s %v", d.Document, d.Of, d.Exact) != want || d.Similarity < 0.8 || d.Exact != (d.Similarity == 1) {
 			t.Errorf("%+v, want %s", d, want)
 		}
+	}
+	// Near copies by their similarity: a text that differs in case alone has 1, one with 8 of its 75 words others about 0.8 and less than 1.
+	s = survey(t, rows(tale(1, 75), strings.ToUpper(tale(1, 75)), tale(2, 200), strings.ToUpper(tale(2, 200)), tale(5, 200)+" "+tale(8, 9), tale(5, 200)), rows("a val"), nil)
+	if h := s.Copies.Hist; s.Copies.Near != 3 || h[9] < 2 || h[9]+h[8]+h[7]+h[6]+h[5] != 3 {
+		t.Errorf("%+v", s.Copies)
 	}
 	// What is dropped is not in the sides, and is still told of.
 	s = survey(t, rows(long, long, tale(5, 20)), rows(tale(3, 50)), func(c *data.Config) { c.Duplicates = "drop_exact" })

@@ -22,6 +22,7 @@ func (s *surveyor) whole() {
 		out.Text, out.TokenFiles = out.Text && x.Text, out.TokenFiles && x.TokenFiles
 		out.Train.join(x.Train)
 		out.Val.join(x.Val)
+		out.Odd.join(x.Odd)
 		out.Copies.join(x.Copies)
 		out.Overlap.join(x.Overlap)
 		lines = append(lines, x.Lines.Lines)
@@ -48,6 +49,7 @@ func part[N int | int64](of, all N) float64 { return float64(of) / float64(max(a
 func (s *Side) join(x Side) {
 	s.Documents, s.Bytes, s.Tokens = s.Documents+x.Documents, s.Bytes+x.Bytes, s.Tokens+x.Tokens
 	s.Characters, s.Words = s.Characters+x.Characters, s.Words+x.Words
+	s.Odd.join(x.Odd)
 	for _, bin := range x.Lengths {
 		i, there := slices.BinarySearchFunc(s.Lengths, bin, func(a, b Bin) int { return cmp.Compare(a.Below, b.Below) })
 		if !there {

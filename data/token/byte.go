@@ -27,6 +27,7 @@ type byteTokenizer struct{}
 func (byteTokenizer) Kind() string             { return kindByte }
 func (byteTokenizer) Vocab() int               { return 256 }
 func (byteTokenizer) Separator() int32         { return -1 }
+func (byteTokenizer) places() Places           { return everyPlace }
 func (byteTokenizer) Marshal() ([]byte, error) { return encodeFile(newHeader(kindByte)) }
 
 func (byteTokenizer) Encode(dst []int32, text []byte) ([]int32, error) {

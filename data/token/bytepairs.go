@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -33,6 +34,7 @@ type bytePairs struct {
 	whole     map[string]int32 // tokens that a pre-token becomes without merging; nil where all merge
 	added     *matcher         // tokens that text is searched for before it is split
 	special   *matcher         // the same and the special tokens
+	cuts      Places           // where no token reaches across
 	pool      sync.Pool
 }
 
@@ -51,6 +53,7 @@ type vocabulary struct {
 	specials  []Special
 	added     []Special
 	whole     map[string]int32
+	inside    Places // what tokens that word makes reach across
 }
 
 func (v vocabulary) build() *bytePairs {
@@ -58,6 +61,10 @@ func (v vocabulary) build() *bytePairs {
 		kind: v.kind, pretokens: v.pretokens, word: v.word, byteID: v.byteID, merges: v.merges, separator: v.separator, specials: v.specials,
 		whole: v.whole, listed: v.added, added: newMatcher(v.added), special: newMatcher(append(v.specials[:len(v.specials):len(v.specials)], v.added...)),
 	}
+	for _, s := range slices.Concat(v.specials, v.added) {
+		v.inside |= placesInside(s.Text)
+	}
+	b.cuts = patternPlaces &^ v.inside
 	b.pool.New = func() any { return newWordCache() }
 	for _, token := range v.tokens {
 		b.spelling = append(b.spelling, token...)
@@ -111,6 +118,7 @@ func (b *bytePairs) token(id int32) []byte {
 }
 
 func (b *bytePairs) pairs() *bytePairs   { return b }
+func (b *bytePairs) places() Places      { return b.cuts }
 func (b *bytePairs) Kind() string        { return b.kind }
 func (b *bytePairs) Vocab() int          { return len(b.ends) }
 func (b *bytePairs) Separator() int32    { return b.separator }

@@ -132,6 +132,7 @@ func unmarshalChar(file []byte) (Tokenizer, error) {
 
 func (t *charTokenizer) Kind() string     { return kindChar }
 func (t *charTokenizer) Separator() int32 { return -1 }
+func (t *charTokenizer) places() Places   { return everyPlace }
 
 func (t *charTokenizer) Vocab() int {
 	if t.unk {

@@ -64,7 +64,7 @@ func deal(texts Texts, full chan<- []byte, free <-chan []byte, progress Progress
 			return err
 		}
 		for len(text) > 0 {
-			n := Cut(text, countedPiece)
+			n := patternPlaces.Cut(text, countedPiece)
 			full <- append((<-free)[:0], text[:n]...)
 			text = text[n:]
 			done += int64(n)

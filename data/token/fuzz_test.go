@@ -47,6 +47,8 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(file)
+	f.Add([]byte(metaTwo))
+	f.Add([]byte(metaFour))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		tokenizer, err := read(file)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -73,11 +74,8 @@ var separators = []string{endOfText, "<|end_of_text|>", "</s>", "<eos>"}
 
 // isHF says whether a file looks like a tokenizer.json.
 func isHF(file []byte) bool {
-	var probe struct {
-		Format string          `json:"format"`
-		Model  json.RawMessage `json:"model"`
-	}
-	return json.Unmarshal(file, &probe) == nil && probe.Format == "" && probe.Model != nil
+	var probe map[string]json.RawMessage
+	return json.Unmarshal(file, &probe) == nil && probe["format"] == nil && probe["model"] != nil
 }
 
 // unmarshalHF reads a tokenizer.json: byte-level BPE whose pre-tokenizer has one of the known patterns. Post-processors are passed over, because
@@ -119,14 +117,13 @@ func unmarshalHF(file []byte) (Tokenizer, error) {
 	return newPairs(out)
 }
 
-// decodeKnown decodes one JSON value, named by prefix in messages, and refuses keys that target does not have.
+// decodeKnown decodes one JSON value, named by prefix in messages, and refuses keys that target does not have, see [exactKeys].
 func decodeKnown(text []byte, target any, prefix string) error {
+	if err := exactKeys(text, reflect.TypeOf(target), prefix); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	if err := d.Decode(target); err != nil {
-		if key, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
-			return fmt.Errorf("%sthe key %s is not supported, as what it changes is not known", prefix, shorten(key))
-		}
 		return fmt.Errorf("%s%w", prefix, err)
 	}
 	if len(bytes.TrimSpace(text[d.InputOffset():])) > 0 {
@@ -167,20 +164,20 @@ func (f hfFile) check(m hfModel) error {
 
 // onlyBPE refuses models of other types, before their keys are looked at, which are others. Old files have no type, but merges.
 func onlyBPE(model json.RawMessage) error {
-	var m struct {
-		Type   string          `json:"type"`
-		Merges json.RawMessage `json:"merges"`
+	list, err := members(model, "model: ")
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal(model, &m); err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
+	kind, err := hfType(list, "model")
 	switch {
-	case m.Type == "BPE" || m.Type == "" && !null(m.Merges):
+	case err != nil:
+		return err
+	case kind == "BPE" || kind == "" && !null(valueOf(list, "merges")):
 		return nil
-	case m.Type == "":
+	case kind == "":
 		return errors.New("model.type is missing, and there are no model.merges: only BPE is supported")
 	}
-	return fmt.Errorf("model.type: %s is not supported (want BPE)", shorten(m.Type))
+	return fmt.Errorf("model.type: %s is not supported (want BPE)", shorten(kind))
 }
 
 // addTokens takes over the vocabulary and the added tokens.

@@ -7,39 +7,61 @@ import (
 	"strings"
 )
 
-// hfPart is what parts of a tokenizer.json have in common: a type, and for a sequence a list under one of these keys.
+// hfPart is what parts of a tokenizer.json have in common: a type.
 type hfPart struct {
-	Type          string            `json:"type"`
-	PreTokenizers []json.RawMessage `json:"pretokenizers"`
-	Processors    []json.RawMessage `json:"processors"`
-	Decoders      []json.RawMessage `json:"decoders"`
+	Type string
+	raw  json.RawMessage
+}
+
+// hfType returns the value of a part's key type, "" where it has none.
+func hfType(part []member, key string) (kind string, err error) {
+	if value := valueOf(part, "type"); value != nil {
+		if err := json.Unmarshal(value, &kind); err != nil {
+			return "", fmt.Errorf("%s.type: %w", key, err)
+		}
+	}
+	return kind, nil
 }
 
 // flatten returns the parts that a part consists of: those of a sequence, in order, or itself. null has none.
-func flatten(key string, part json.RawMessage) ([]hfPart, []json.RawMessage, error) {
+func flatten(key string, part json.RawMessage) ([]hfPart, error) {
 	if null(part) {
-		return nil, nil, nil
+		return nil, nil
 	}
-	var p hfPart
-	if err := json.Unmarshal(part, &p); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", key, err)
+	list, err := members(part, key+": ")
+	if err != nil {
+		return nil, err
 	}
-	if p.Type != "Sequence" {
-		return []hfPart{p}, []json.RawMessage{part}, nil
+	kind, err := hfType(list, key)
+	if err != nil || kind != "Sequence" {
+		return []hfPart{{kind, part}}, err
 	}
-	raw := slices.Concat(p.PreTokenizers, p.Processors, p.Decoders)
-	parts := make([]hfPart, len(raw))
-	for i := range raw {
-		if err := json.Unmarshal(raw[i], &parts[i]); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", key, err)
+	var parts []hfPart
+	for _, name := range []string{"pretokenizers", "processors", "decoders"} {
+		var raw []json.RawMessage
+		if value := valueOf(list, name); value != nil {
+			if err := json.Unmarshal(value, &raw); err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", key, name, err)
+			}
+		}
+		for i := range raw {
+			place := fmt.Sprintf("%s.%s[%d]", key, name, i)
+			inner, err := members(raw[i], place+": ")
+			if err != nil {
+				return nil, err
+			}
+			if kind, err = hfType(inner, place); err != nil {
+				return nil, err
+			}
+			parts = append(parts, hfPart{kind, raw[i]})
 		}
 	}
-	return parts, raw, nil
+	return parts, nil
 }
 
 // onlyTypes refuses parts of other types, and where there must be a part, its absence.
 func onlyTypes(key string, part json.RawMessage, absent bool, types ...string) error {
-	parts, _, err := flatten(key, part)
+	parts, err := flatten(key, part)
 	if err != nil {
 		return err
 	}
@@ -72,7 +94,7 @@ type hfSplit struct {
 // ByteLevel without.
 func hfPattern(part json.RawMessage) (string, error) {
 	const key = "pre_tokenizer"
-	parts, raw, err := flatten(key, part)
+	parts, err := flatten(key, part)
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +107,7 @@ func hfPattern(part json.RawMessage) (string, error) {
 		return "", fmt.Errorf("%s: %s is not supported (want ByteLevel, or Split and then ByteLevel)", key, shorten("["+found+"]"))
 	}
 	var level hfByteLevel
-	if err := decodeKnown(raw[len(raw)-1], &level, key+": "); err != nil {
+	if err := decodeKnown(parts[len(parts)-1].raw, &level, key+": "); err != nil {
 		return "", err
 	}
 	if level.PrefixSpace {
@@ -98,7 +120,7 @@ func hfPattern(part json.RawMessage) (string, error) {
 	if own {
 		return patterns[0].name, nil
 	}
-	return knownSplit(raw[0])
+	return knownSplit(parts[0].raw)
 }
 
 func knownSplit(part json.RawMessage) (string, error) {

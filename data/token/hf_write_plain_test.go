@@ -77,7 +77,7 @@ func hfWords(t *testing.T, char *charTokenizer) (m hfModelOfWords) {
 	if err := json.Unmarshal(f.PreTokenizer, &split); err != nil || split.Type != "Split" || split.Behavior != "Isolated" || split.Pattern["Regex"] != `[\s\S]` {
 		t.Errorf("%v: text is split by %s", err, f.PreTokenizer)
 	}
-	parts, raw, err := flatten("decoder", f.Decoder)
+	parts, err := flatten("decoder", f.Decoder)
 	if err != nil || parts[len(parts)-1].Type != "Fuse" {
 		t.Errorf("%v: the decoder is %s", err, f.Decoder)
 	}
@@ -87,8 +87,8 @@ func hfWords(t *testing.T, char *charTokenizer) (m hfModelOfWords) {
 			Pattern map[string]string
 			Content string
 		}
-		if err := json.Unmarshal(raw[0], &replace); err != nil || replace.Type != "Replace" || replace.Pattern["String"] != m.Unknown || replace.Content != string(utf8.RuneError) {
-			t.Errorf("%v: an unknown character comes back as %s", err, raw[0])
+		if err := json.Unmarshal(parts[0].raw, &replace); err != nil || replace.Type != "Replace" || replace.Pattern["String"] != m.Unknown || replace.Content != string(utf8.RuneError) {
+			t.Errorf("%v: an unknown character comes back as %s", err, parts[0].raw)
 		}
 	}
 	return m

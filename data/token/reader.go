@@ -11,9 +11,9 @@ import (
 const readPiece = 256 << 10
 
 // EncodeReader hands the ids of one text to emit, piece by piece, in order; they are those of Encode for all of it. What it holds is a few pieces,
-// more only for a stretch of text without a place to divide it (see [Cut]). encode is the Encode of a tokenizer, or its EncodeSpecials. The
-// slice is valid until emit returns.
-func EncodeReader(encode func(dst []int32, text []byte) ([]int32, error), r io.Reader, emit func(ids []int32) error) error {
+// more only for a stretch of text without a place to divide it (see [Places]). encode is the Encode of a tokenizer, or its EncodeSpecials, and
+// places are [PlacesOf] it. The slice is valid until emit returns.
+func EncodeReader(encode func(dst []int32, text []byte) ([]int32, error), places Places, r io.Reader, emit func(ids []int32) error) error {
 	var text []byte
 	var ids []int32
 	for passed, end := int64(0), false; !end || len(text) > 0; {
@@ -26,7 +26,7 @@ func EncodeReader(encode func(dst []int32, text []byte) ([]int32, error), r io.R
 				return err
 			}
 		}
-		n := Cut(text, max(searched, readPiece/2))
+		n := places.Cut(text, max(searched, readPiece/2))
 		if n == len(text) && !end {
 			continue
 		}

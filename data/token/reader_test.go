@@ -23,7 +23,7 @@ func TestReaderGivesTheIDsOfTheWhole(t *testing.T) {
 			want := mustEncode(t, tokenizer, string(text))
 			var got []int32
 			largest := 0
-			err := EncodeReader(tokenizer.Encode, iotest.HalfReader(bytes.NewReader(text)), func(ids []int32) error {
+			err := EncodeReader(tokenizer.Encode, PlacesOf(tokenizer), iotest.HalfReader(bytes.NewReader(text)), func(ids []int32) error {
 				got = append(got, ids...)
 				largest = max(largest, len(ids))
 				return nil
@@ -56,7 +56,7 @@ func TestReaderFindsSpecials(t *testing.T) {
 		for _, token := range tokens {
 			for _, before := range []string{"", "\xc3"} { // with which \xa9 is a letter
 				for i := len(before) + 1; i < len(before+token); i++ {
-					divided = divided || mayCut([]byte(before+token), i)
+					divided = divided || placesAt([]byte(before+token), i)&anyKinds != 0
 				}
 			}
 		}
@@ -75,7 +75,7 @@ func TestReaderFindsSpecials(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []int32
-			err = EncodeReader(encode, bytes.NewReader(text), func(ids []int32) error {
+			err = EncodeReader(encode, PlacesOf(tokenizer), bytes.NewReader(text), func(ids []int32) error {
 				got = append(got, ids...)
 				return nil
 			})
@@ -94,25 +94,25 @@ func TestReaderTellsErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	never := func([]int32) error { return nil }
 	encode := byteTokenizer{}.Encode
-	if err := EncodeReader(encode, iotest.ErrReader(broken), never); !errors.Is(err, broken) {
+	if err := EncodeReader(encode, anyKinds, iotest.ErrReader(broken), never); !errors.Is(err, broken) {
 		t.Errorf("the reader's error became %v", err)
 	}
-	if err := EncodeReader(encode, strings.NewReader("text"), func([]int32) error { return broken }); !errors.Is(err, broken) {
+	if err := EncodeReader(encode, anyKinds, strings.NewReader("text"), func([]int32) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("emit's error became %v", err)
 	}
 	char := buildAll(t)["char-fail"]
 	var text io.Reader = io.MultiReader(strings.NewReader(strings.Repeat("the cat ", 50_000)), strings.NewReader("the жuk"))
-	wantError(t, EncodeReader(char.Encode, text, never), "tokenizer char: U+0436 'ж' at byte 400004 is not")
+	wantError(t, EncodeReader(char.Encode, PlacesOf(char), text, never), "tokenizer char: U+0436 'ж' at byte 400004 is not")
 	text = strings.NewReader(strings.Repeat("the cat ", 50_000) + "the \xff")
-	wantError(t, EncodeReader(char.Encode, text, never), "tokenizer char: 0xff at byte 400004 is not valid UTF-8")
+	wantError(t, EncodeReader(char.Encode, PlacesOf(char), text, never), "tokenizer char: 0xff at byte 400004 is not valid UTF-8")
 	pieces := load(t, "nofallback.model")
 	text = strings.NewReader(strings.Repeat("the of ", 50_000) + "the ♥")
-	wantError(t, EncodeReader(pieces.Encode, text, never), "U+2665 '♥' at byte 350004 is in no piece")
+	wantError(t, EncodeReader(pieces.Encode, PlacesOf(pieces), text, never), "U+2665 '♥' at byte 350004 is in no piece")
 	fails := func(dst []int32, text []byte) ([]int32, error) {
 		if bytes.Contains(text, []byte("dog")) {
 			return dst, broken
 		}
 		return dst, nil
 	}
-	wantError(t, EncodeReader(fails, strings.NewReader(strings.Repeat("the cat ", 50_000)+"dog"), never), "in the part from byte 262147 on: disk on fire")
+	wantError(t, EncodeReader(fails, anyKinds, strings.NewReader(strings.Repeat("the cat ", 50_000)+"dog"), never), "in the part from byte 262147 on: disk on fire")
 }

@@ -118,8 +118,8 @@ func Unmarshal(file []byte) (Tokenizer, error) {
 	return t, nil
 }
 
-// Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, or a SentencePiece
-// model.
+// Load reads the tokenizer file at path: one of this program's, a tokenizer.json of Hugging Face's library tokenizers, a SentencePiece
+// model, or the meta.pkl of nanoGPT's characters.
 func Load(path string) (Tokenizer, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("tokenizer file: %s is a folder: name a file, such as the tokenizer.json in a checkpoint of a run", path)
@@ -152,6 +152,8 @@ func read(file []byte) (Tokenizer, error) {
 		foreign = unmarshalHF
 	case isSentencePiece(file):
 		foreign = newSentencePiece
+	case isPickle(file):
+		foreign = unmarshalMeta
 	default:
 		return Unmarshal(file)
 	}

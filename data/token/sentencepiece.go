@@ -113,9 +113,11 @@ func (t *spTokenizer) addPiece(v *vocabulary, spelled map[string]int32, id int32
 		if _, twice := spelled[text]; twice {
 			return errors.New("it is there twice")
 		}
-		if splitSpaces([]byte(text)) < len(text) || mayCutInside(text) {
+		inside := placesInside(text)
+		if splitSpaces([]byte(text)) < len(text) || inside&anyKinds != 0 {
 			return errors.New("a piece with a space or line break inside, where texts are divided, is not supported (trainer_spec.split_by_whitespace: false)")
 		}
+		v.inside |= inside
 		spelled[text] = id
 	case p.kind != pieceUnknown && p.kind != pieceUnused:
 		return fmt.Errorf("type %d is not known", p.kind)

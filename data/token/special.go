@@ -26,7 +26,7 @@ type WithSpecials interface {
 const maxSpecialBytes = 4096
 
 // checkSpecials refuses special tokens, and added ones, that cannot be told from other text or from one another, and those that a long text may be
-// divided inside (see [Cut]), as their text would then not be found.
+// divided inside by whatever kind (see [Places]), as their text would then not be found.
 func checkSpecials(specials, added []Special) error {
 	seen := map[string]bool{}
 	for i, s := range slices.Concat(specials, added) {
@@ -41,7 +41,7 @@ func checkSpecials(specials, added []Special) error {
 			return fmt.Errorf("%s token %d has %d bytes, more than the %d allowed", which, s.ID, len(s.Text), maxSpecialBytes)
 		case seen[s.Text]:
 			return fmt.Errorf("%s token %d, %q, is given twice", which, s.ID, shorten(s.Text))
-		case mayCutInside(s.Text):
+		case placesInside(s.Text)&anyKinds != 0:
 			return fmt.Errorf("%s token %d, %q, holds a space or line break inside, where long texts are divided: it is not supported", which, s.ID, shorten(s.Text))
 		}
 		seen[s.Text] = true

@@ -13,15 +13,14 @@ const asidePart = ".aside-"
 // SetAside renames the checkpoints of steps above a step, newest first, so that the run goes on from there; nothing is deleted. It returns
 // their new folders, which [PutBack] takes, also after an error.
 func SetAside(fsys FS, root string, above int64) (moved []string, err error) {
-	names, err := listNames(fsys, root)
-	if err != nil {
-		return nil, err
-	}
 	entries, err := List(fsys, root)
-	if err != nil {
+	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	n := freeAside(names)
+	n, err := freeAside(fsys, root)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
 	for _, e := range slices.Backward(entries) {
 		if e.Step <= above {
 			break
@@ -40,15 +39,6 @@ func SetAside(fsys FS, root string, above int64) (moved []string, err error) {
 		return moved, fmt.Errorf("checkpoints: %w", err)
 	}
 	return moved, nil
-}
-
-// freeAside is the first number that no name among those in a folder ends with.
-func freeAside(names []string) int {
-	n := 1
-	for slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, fmt.Sprint(asidePart, n)) }) {
-		n++
-	}
-	return n
 }
 
 // Aside lists the folders of checkpoints under root that were set aside.

@@ -12,7 +12,8 @@
 // It is written under another name beside its place, every file and the folder made durable, and then renamed: a folder under its final
 // name is whole, unless it was damaged later, which the manifest shows. While a checkpoint of the same step is being replaced, the one
 // before is called step-00000100.old, and counts as a checkpoint too. Names that begin with .tmp- are unfinished or being removed; those that
-// end in .aside-1 were set aside by their owner, or are of a newer format and stood where another had to, and do not count.
+// end in .aside-1 were set aside by their owner, or are of a newer format and stood where another had to, and do not count. What has such a name
+// and is no folder, as a link, is none either: see [Others].
 //
 // One process at a time may write to a run: see [Lock].
 package checkpoint
@@ -21,7 +22,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -135,7 +135,7 @@ func listNames(fsys FS, root string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range found {
-		if e.Type()&fs.ModeType == fs.ModeDir {
+		if isFolder(e) {
 			names = append(names, e.Name())
 		}
 	}

@@ -61,7 +61,7 @@ func removeAll(fsys FS, dir string) error {
 	}
 	for _, e := range entries {
 		path := join(dir, e.Name())
-		if e.Type()&fs.ModeType == fs.ModeDir {
+		if isFolder(e) {
 			err = removeAll(fsys, path)
 		} else {
 			err = fsys.Remove(path)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"prenorm/configs/problem"
 )
 
 // ErrMoved is within the error of a run whose folder is not at its path any more.
@@ -40,7 +42,7 @@ func (l *RunLock) whereabouts(mine os.FileInfo) string {
 	for _, e := range entries {
 		dir := filepath.Join(above, e.Name())
 		if there, err := os.Stat(join(dir, filepath.Base(l.lock.Path()))); err == nil && os.SameFile(mine, there) {
-			return fmt.Sprintf("it is %s now, with all that was saved: go on with prenorm train %s", dir, dir)
+			return fmt.Sprintf("it is %s now, with all that was saved: go on with prenorm train %s", dir, problem.ShellWord(dir))
 		}
 	}
 	return "where it was moved to, it holds all that was saved: go on with prenorm train FOLDER, and move no folder of a run at work"

@@ -87,6 +87,26 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestMovedIsQuoted wants the command that goes on in a folder of an odd name to be one that a shell takes.
+func TestMovedIsQuoted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "my run")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Unlock()
+	if err := os.Rename(dir, dir+"'s"); err != nil {
+		t.Skip("this system moves no folder with an open file: ", err)
+	}
+	want := "go on with prenorm train '" + dir + `'\''s'`
+	if err := l.Held(); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestLockRemoved wants the lock's files to go with it, and who opened the file before to find that out.
 func TestLockRemoved(t *testing.T) {
 	dir := t.TempDir()
@@ -106,6 +126,29 @@ func TestLockRemoved(t *testing.T) {
 	}
 	if l, err = Lock(dir); err != nil || l.Held() != nil || l.Unlock() != nil {
 		t.Errorf("locked anew: %v", err)
+	}
+}
+
+// TestLockGoesLast wants the files of a lock to be removed while it is held: afterwards they may be those of the next.
+func TestLockGoesLast(t *testing.T) {
+	for removed, end := range map[string]func(*RunLock) error{"run.pid": (*RunLock).Unlock, "run.pid run.lock": (*RunLock).Remove} {
+		dir := t.TempDir()
+		l, err := Lock(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		l.remove = func(path string) error {
+			names = append(names, filepath.Base(path))
+			if other, err := Lock(dir); err == nil {
+				t.Errorf("%s is removed when others can take the lock", path)
+				_ = other.Unlock()
+			}
+			return os.Remove(path)
+		}
+		if err := end(l); err != nil || !strings.HasPrefix(strings.Join(names, " "), removed) { // Windows may need a second try
+			t.Errorf("removed %v, want %s: %v", names, removed, err)
+		}
 	}
 }
 

@@ -1,11 +1,15 @@
 package checkpoint
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"prenorm/train/safetensors"
 )
 
 // orders notes the names that are renamed, and what is synced.
@@ -112,5 +116,38 @@ func TestReplaceKeepsWhole(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// TestPruneOrder wants the oldest of the checkpoints that go to go first: wherever that is cut short, those that are left are the newest.
+func TestPruneOrder(t *testing.T) {
+	m := newMemoryFS()
+	savesAll(t, m, snapshot(1, "a"), snapshot(2, "b"), snapshot(3, "c"), snapshot(4, "d"), snapshot(5, "e"))
+	o := &orders{FS: m}
+	removed, err := Prune(o, root, Keep{Newest: 1, Every: 2})
+	want := []string{"rename .tmp-step-00000001-removed", "sync", "rename .tmp-step-00000003-removed", "sync"}
+	if err != nil || !slices.Equal(o.done, want) || !slices.Equal(removed, []string{join(root, folderName(1)), join(root, folderName(3))}) {
+		t.Errorf("%v, want %v; removed %v, %v", o.done, want, removed, err)
+	}
+}
+
+// TestLargestManifest wants no checkpoint to be saved whose manifest is larger than what is read, and none to be read that has grown so.
+func TestLargestManifest(t *testing.T) {
+	m := newMemoryFS()
+	savesAll(t, m, snapshot(1, "a"))
+	large := snapshot(2, "b")
+	for i := range 18 {
+		large.Weights = append(large.Weights, safetensors.New(fmt.Sprint(i, strings.Repeat("x", 1<<20)), []int{0}, []float32{}))
+	}
+	if _, err := Save(m, root, large); err == nil || !strings.Contains(err.Error(), "6 files and 21 tensors are too many for one checkpoint") {
+		t.Error(err)
+	}
+	if err := only(m, snapshot(1, "a")); err != nil {
+		t.Error(err)
+	}
+	manifest := m.find(join(join(root, folderName(1)), manifestFile))
+	manifest.data = append(manifest.data, bytes.Repeat([]byte(" "), maxManifest+1-len(manifest.data))...)
+	if _, err := Load(m, join(root, folderName(1))); err == nil || !strings.Contains(err.Error(), "has 16777217 bytes, at most 16777216 are read") {
+		t.Error(err)
 	}
 }

@@ -62,6 +62,9 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the holder is gone: %v", err)
 	}
+	if l.AfterKill() { // its number was removed above
+		t.Error("nobody is known to have been killed")
+	}
 	if _, err := Lock(dir); err == nil || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
 		t.Errorf("locked twice in one process: %v", err)
 	}
@@ -70,11 +73,21 @@ func TestLock(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if l, err = Lock(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Unlock(); err != nil {
-		t.Error(err)
+	for _, left := range []bool{false, true, false} {
+		if left {
+			if err := os.WriteFile(filepath.Join(dir, "run.pid"), []byte("1\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l, err = Lock(dir); err != nil {
+			t.Fatal(err)
+		}
+		if l.AfterKill() != left {
+			t.Errorf("a number was left: %v, and the holder before was killed: %v", left, l.AfterKill())
+		}
+		if err := l.Unlock(); err != nil {
+			t.Error(err)
+		}
 	}
 	if _, err := Lock(filepath.Join(dir, "absent")); err == nil {
 		t.Error("a folder that does not exist was locked")

@@ -38,7 +38,9 @@ func latest(fsys FS, root string, whole func(dir string) error) (dir string, ref
 		return "", nil, err
 	}
 	for i := len(entries) - 1; i >= 0; i-- {
-		if err := whole(entries[i].Dir); err != nil {
+		if err := whole(entries[i].Dir); stopped(err) {
+			return "", nil, err
+		} else if err != nil {
 			refused = append(refused, Refused{entries[i].Dir, err})
 			continue
 		}
@@ -213,6 +215,9 @@ func (f *folder) openEntry(e fileEntry) (fs.File, error) {
 
 var errChecksum = errors.New("does not have the checksum in the manifest: its content was changed")
 
+// partBytes is how much of a file is read and summed up at a time.
+const partBytes = 1 << 20
+
 // read returns a file's bytes once their checksum is right.
 func (f *folder) read(e fileEntry) ([]byte, error) {
 	file, err := f.openEntry(e)
@@ -221,14 +226,20 @@ func (f *folder) read(e fileEntry) ([]byte, error) {
 	}
 	defer file.Close()
 	data := make([]byte, e.Size)
-	if _, err := io.ReadFull(file, data); err != nil {
-		return nil, err
+	hash, tensors := sha256.New(), newTensorCheck(e)
+	for rest := data; len(rest) > 0; { // whose sums are taken while they are in the processor's cache, and which can be stopped between
+		part := rest[:min(len(rest), partBytes)]
+		if _, err := io.ReadFull(file, part); err != nil {
+			return nil, err
+		}
+		hash.Write(part)
+		if _, err := tensors.Write(part); err != nil {
+			return nil, err
+		}
+		rest = rest[len(part):]
 	}
-	tensors := newTensorCheck(e)
-	if _, err := tensors.Write(data); err != nil {
-		return nil, err
-	}
-	if err := tensors.err(hexSum(data) == e.SHA256); err != nil {
+	sum := hex.EncodeToString(hash.Sum(nil))
+	if err := tensors.err(sum == e.SHA256); err != nil {
 		return nil, err
 	}
 	return data, nil

@@ -83,6 +83,9 @@ func Clean(fsys FS, root string) (removed []string, err error) {
 func settle(fsys FS, root, old string, names []string) (dropped bool, err error) {
 	dir := strings.TrimSuffix(old, oldSuffix)
 	if !slices.Contains(names, filepath.Base(dir)) {
+		if err := makeWay(fsys, root, filepath.Base(dir)); err != nil {
+			return false, err
+		}
 		return false, fsys.Rename(old, dir) // should a power cut undo it, the next Clean does it again
 	}
 	if _, err := verify(fsys, dir); err != nil {
@@ -96,11 +99,11 @@ func putAway(fsys FS, root, dir string) error {
 	if _, err := openFolder(fsys, dir); !errors.Is(err, ErrNewer) {
 		return discard(fsys, root, dir)
 	}
-	names, err := listNames(fsys, root)
+	n, err := freeAside(fsys, root)
 	if err != nil {
 		return err
 	}
-	if err := fsys.Rename(dir, fmt.Sprint(dir, asidePart, freeAside(names))); err != nil {
+	if err := fsys.Rename(dir, fmt.Sprint(dir, asidePart, n)); err != nil {
 		return err
 	}
 	return fsys.SyncDir(root)
@@ -109,6 +112,9 @@ func putAway(fsys FS, root, dir string) error {
 // discard removes a checkpoint, first its name, durably, and then its content: no half of it is ever seen as a checkpoint.
 func discard(fsys FS, root, dir string) error {
 	temp := join(root, tempPrefix+filepath.Base(dir)+"-removed")
+	if err := makeWay(fsys, root, filepath.Base(temp)); err != nil {
+		return err
+	}
 	if err := removeAll(fsys, temp); err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ func Save(fsys FS, root string, s Snapshot) (dir string, err error) {
 		return "", err
 	}
 	temp := join(root, tempPrefix+filepath.Base(dir))
+	if err := makeWay(fsys, root, filepath.Base(temp), filepath.Base(dir), filepath.Base(dir)+oldSuffix); err != nil {
+		return "", err
+	}
 	if err := removeAll(fsys, temp); err != nil {
 		return "", err
 	}

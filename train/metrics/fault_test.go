@@ -2,8 +2,10 @@ package metrics
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -154,18 +156,24 @@ func TestTornTail(t *testing.T) {
 	t.Logf("%d cuts of the power", cuts)
 }
 
-// TestPending wants records that could not be written to come before the next, whole and in order, or by themselves.
-func TestPending(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+// openFaulty opens a new file of measurements on one that fails when it is told to.
+func openFaulty(t *testing.T) (path string, f *faulty, w *Writer) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "metrics.jsonl")
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &faulty{File: file}
-	w, _, err := openFrom(f, path, -1)
-	if err != nil {
+	f = &faulty{File: file}
+	if w, _, err = openFrom(f, path, -1); err != nil {
 		t.Fatal(err)
 	}
+	return path, f, w
+}
+
+// TestPending wants records that could not be written to come before the next, whole and in order, or by themselves.
+func TestPending(t *testing.T) {
+	path, f, w := openFaulty(t)
 	for step, text := range []string{"a", "b", "c"} {
 		f.count, f.at = 0, 1
 		if err := w.Write(Note{Step: int64(step), Text: text}); !errors.Is(err, errFault) {
@@ -189,5 +197,80 @@ func TestPending(t *testing.T) {
 	}
 	if err != nil || got != "abcd" {
 		t.Errorf("records %q, %v", got, err)
+	}
+}
+
+// TestHalfLineIsCutLater fails a write, which leaves half a line, and what would cut it off: that is done before the next record.
+func TestHalfLineIsCutLater(t *testing.T) {
+	path, f, w := openFaulty(t)
+	write(t, w, Note{Step: 1, Text: "a"})
+	f.count, f.at, f.ever = 0, 1, true
+	for _, text := range []string{"b", "c"} {
+		if err := w.Write(Note{Step: 2, Text: text}); !errors.Is(err, errFault) {
+			t.Error(err)
+		}
+	}
+	if got := content(t, path); !strings.Contains(got, "\n{") || strings.HasSuffix(got, "\n") {
+		t.Errorf("no half line stands there, so the test shows nothing: %q", got)
+	}
+	f.at = 0
+	write(t, w, Note{Step: 3, Text: "d"})
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	want := ""
+	for _, r := range []Note{{1, "a"}, {2, "b"}, {2, "c"}, {3, "d"}} {
+		want += fmt.Sprintf("{\"kind\":\"note\",\"step\":%d,\"text\":%q}\n", r.Step, r.Text)
+	}
+	if got := content(t, path); got != want {
+		t.Errorf("file\n%q\nwant\n%q", got, want)
+	}
+}
+
+// synced notes what is done to a file.
+type synced struct {
+	*os.File
+	done []string
+}
+
+func (s *synced) Write(p []byte) (int, error) {
+	s.done = append(s.done, "write")
+	return s.File.Write(p)
+}
+
+func (s *synced) Sync() error {
+	s.done = append(s.done, "sync")
+	return s.File.Sync()
+}
+
+func (s *synced) Close() error {
+	s.done = append(s.done, "close")
+	return s.File.Close()
+}
+
+// TestCloseSyncs wants what was written last to be durable before the file is closed, and a file that cannot be made so to be told of.
+func TestCloseSyncs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+	for _, fails := range []bool{false, true} {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &synced{File: file}
+		w, _, err := openFrom(s, path, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, w, Note{Step: 1, Text: "a"})
+		if fails {
+			w.file = &faulty{File: file, at: 1}
+			if err := w.Close(); !errors.Is(err, errFault) {
+				t.Error(err)
+			}
+			continue
+		}
+		if err := w.Close(); err != nil || !slices.Equal(s.done, []string{"write", "sync", "close"}) {
+			t.Errorf("%v, %v", s.done, err)
+		}
 	}
 }

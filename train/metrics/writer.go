@@ -18,6 +18,7 @@ type Writer struct {
 	last map[string]int64
 
 	pending []byte // whole lines that could not be written
+	torn    bool   // half a line may stand at the end, which could not be cut off
 
 	seconds Float // of the last Train record
 	evals   []Eval
@@ -173,8 +174,16 @@ func (w *Writer) cut() error {
 
 // append writes all of data, or, as far as the system allows, nothing: half a line would spoil the next one.
 func (w *Writer) append(data []byte) error {
+	if w.torn {
+		if err := w.cut(); err != nil {
+			return err
+		}
+		w.torn = false
+	}
 	if _, err := w.file.Write(data); err != nil {
-		return errors.Join(err, w.cut())
+		failed := w.cut()
+		w.torn = failed != nil
+		return errors.Join(err, failed)
 	}
 	w.size += int64(len(data))
 	return nil

@@ -38,12 +38,6 @@ type Series struct {
 	Low, High []float64
 }
 
-// Line is a horizontal line of reference; the legend has its name and value.
-type Line struct {
-	Name string
-	Y    float64
-}
-
 // size of a figure, and of its legend on the right.
 const (
 	width       = 8.2 * vg.Inch
@@ -85,8 +79,8 @@ func (f Figure) plot() (*plot.Plot, *plot.Legend, error) {
 		}
 		legend.Add(f.Series[i].Name, lines[i]...)
 	}
-	for i, l := range f.Lines {
-		if err := f.across(p, &legend, l, acrossDashes[i%len(acrossDashes)]); err != nil {
+	for i, l := range f.references() {
+		if err := f.across(p, l, acrossDashes[i%len(acrossDashes)]); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -135,8 +129,9 @@ func (f Figure) draw(c vg.CanvasSizer) error {
 		right = 0
 	}
 	whole := draw.Crop(dc, vg.Points(6), -right-vg.Points(6), vg.Points(6), -vg.Points(6))
-	area := draw.Crop(whole, f.labelY(p, whole), 0, 0, 0)
+	area := draw.Crop(whole, f.labelY(p, whole), -f.namesWidth(), 0, 0)
 	p.Draw(area)
+	f.drawNames(p, area, whole)
 	if right > 0 {
 		legend.Draw(draw.Crop(dc, width-right, 0, 0, -vg.Points(30)))
 	}

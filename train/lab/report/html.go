@@ -4,11 +4,15 @@ import (
 	"bytes"
 	_ "embed" // the page's template
 	"html/template"
+	"regexp"
 	"strings"
 )
 
 //go:embed page.html
 var pageText string
+
+// flag is a command's flag, which is not to be parted at its dashes.
+var flag = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"figure": func(f Figure) (template.HTML, error) {
@@ -20,6 +24,9 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 			return nil
 		}
 		return strings.Split(strings.TrimSpace(text), "\n\n")
+	},
+	"words": func(text string) template.HTML {
+		return template.HTML(flag.ReplaceAllString(escape(text), `<span class="flag">$0</span>`)) //nolint:gosec // escaped
 	},
 	"align": func(t Table, column int) string {
 		if t.numeric(column) {

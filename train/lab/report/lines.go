@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // usable says whether a value can be drawn.
@@ -74,25 +72,6 @@ func (f Figure) band(p *plot.Plot, s Series, style stroke) error {
 	return nil
 }
 
-// acrossDashes tell lines of reference from each other: the first is dotted.
-var acrossDashes = [][]vg.Length{dashes[2], dashes[3], dashes[1]}
-
-// across draws a line of reference with its dashes and names it in the legend, where no line can cover the name.
-func (f Figure) across(p *plot.Plot, legend *plot.Legend, l Line, dash []vg.Length) error {
-	low, high := f.span()
-	if !f.usable(low, l.Y) {
-		return nil
-	}
-	line, err := plotter.NewLine(plotter.XYs{{X: low, Y: l.Y}, {X: high, Y: l.Y}})
-	if err != nil {
-		return err
-	}
-	line.LineStyle = draw.LineStyle{Color: grey, Width: vg.Points(1), Dashes: dash}
-	p.Add(line)
-	legend.Add(fmt.Sprintf("%s %s", l.Name, Short(l.Y)), line)
-	return nil
-}
-
 // span is the range of x over all series.
 func (f Figure) span() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
@@ -147,9 +126,14 @@ func widen(a *plot.Axis, log bool) {
 	}
 }
 
+// barWidth is the width of a bar. All of them leave some of the axis free.
+func (f Figure) barWidth() vg.Length {
+	return vg.Points(max(3, min(40, 330/float64(max(1, len(f.Labels)*len(f.Series))))))
+}
+
 // bars draws series as groups of bars. Those of one series have the colours of their places.
 func (f Figure) bars(p *plot.Plot, legend *plot.Legend, styles []stroke) error {
-	each := vg.Points(max(3, min(40, 330/float64(max(1, len(f.Labels)*len(f.Series))))))
+	each := f.barWidth()
 	for i, s := range f.Series {
 		offset := each * vg.Length(float64(i)-float64(len(f.Series)-1)/2)
 		if len(f.Series) > 1 {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
+
 	"prenorm/model/block"
 )
 
@@ -71,7 +73,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<h1>A page</h1>", `<p class="lead">Second.</p>`, "a &lt;b&gt; &amp; c", "<title>Loss &amp; &lt;norm&gt;</title>", "unigram entropy", "rezero (none)", `<tr class="holds">`, `<td class="n">3.14</td>`, `href="#s2"`} {
+	for _, want := range []string{"<h1>A page</h1>", `<p class="lead">Second.</p>`, "a &lt;b&gt; &amp; c", "<title>Loss &amp; &lt;norm&gt;</title>", ">unigram</text>", ">entropy 3.40</text>", "rezero (none)", `<tr class="holds">`, `<td class="n">3.14</td>`, `href="#s2"`} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -106,6 +108,53 @@ func TestSparse(t *testing.T) {
 			if svg, err := f.SVG(); err != nil || wellFormed(svg) != nil {
 				t.Errorf("values %v, kind %d: %v", values, kind, err)
 			}
+		}
+	}
+}
+
+// TestBarsFit wants bars to stand at the y axis, however long their labels are, and groups of them to stay apart.
+func TestBarsFit(t *testing.T) {
+	for _, places := range []int{1, 2, 3, 10, 12, 25, 60} {
+		for series := range 4 {
+			if series++; places*series > 130 {
+				continue
+			}
+			f := Figure{Bars: true, Labels: slices.Repeat([]string{"a long label"}, places)}
+			for range series {
+				f.Series = append(f.Series, Series{Name: "pre", Y: slices.Repeat([]float64{1}, places)})
+			}
+			p, _, err := f.plot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Y.Padding > vg.Points(2) {
+				t.Errorf("%d places of %d: the y axis is %.0f points from the plot", places, series, p.Y.Padding)
+			}
+			unit := (width - legendWidth - vg.Points(50)) / vg.Length(p.X.Max-p.X.Min)
+			if group := f.barWidth() * vg.Length(series); group > unit || group/2 > unit*vg.Length(-p.X.Min) {
+				t.Errorf("%d places of %d: a group is %.0f points wide, a place %.0f", places, series, group, unit)
+			}
+		}
+	}
+}
+
+// TestLongLabels wants labels of bars to lie flat where they fit, and aslant where they would cover each other.
+func TestLongLabels(t *testing.T) {
+	for _, c := range []struct {
+		labels []string
+		slant  bool
+	}{
+		{[]string{"english-prose", "go-code", "cjk"}, false},
+		{[]string{"<16", "<32", "<64", "<128", "<256", "<512", "<1k", "<2k", "<4k", "<8k", "<16k", "<32k"}, false},
+		{slices.Repeat([]string{"english-prose"}, 12), true},
+		{append(slices.Repeat([]string{"a"}, 10), "a source of a long name", "another one"), true},
+		{[]string{strings.Repeat("the only source ", 9)}, false},
+		{nil, false},
+	} {
+		f := Figure{Bars: true, Labels: c.labels, Series: []Series{{Name: "pre", Y: make([]float64, len(c.labels))}, {Name: "post", Y: make([]float64, len(c.labels))}}}
+		p, _, err := f.plot()
+		if err != nil || p.X.Tick.Label.Rotation > 0 != c.slant {
+			t.Errorf("%q: rotation %g, %v", c.labels, p.X.Tick.Label.Rotation, err)
 		}
 	}
 }

@@ -3,11 +3,13 @@ package report
 import (
 	"hash/fnv"
 	"image/color"
+	"math"
 	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -107,10 +109,25 @@ func (f Figure) dress(p *plot.Plot) {
 	if f.Ticks != nil {
 		p.X.Tick.Marker = chosen(f.Ticks)
 	}
-	if f.Bars {
+	if f.Bars && len(f.Labels) > 0 {
 		p.NominalX(f.Labels...)
+		p.Y.Padding = p.X.Padding // it was half of the first label, which parts the axis from the plot
 		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = 0, draw.XCenter, draw.YTop
+		if f.crowded(p.X.Tick.Label) {
+			p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/5, draw.XRight, draw.YTop
+		}
 	}
+}
+
+// crowded says whether two labels of bars that stand side by side would touch.
+func (f Figure) crowded(style text.Style) bool {
+	place := (width - legendWidth - vg.Points(60)) / vg.Length(max(1, len(f.Labels)))
+	for i := 1; i < len(f.Labels); i++ {
+		if (style.Width(f.Labels[i-1])+style.Width(f.Labels[i]))/2+vg.Points(3) > place {
+			return true
+		}
+	}
+	return false
 }
 
 func grid() *plotter.Grid {
