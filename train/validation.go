@@ -24,20 +24,23 @@ func (l *loop) warnValidation() string {
 	left, times := steps-l.state.Step, Falls(l.Train.Eval.Every, l.state.Step, steps)
 	perStep := int64(l.Train.Batch) * int64(l.Model.Context) * int64(max(l.Train.Accumulate, 1))
 	read, trained := float64(times)*float64(windows)*float64(l.Model.Context), float64(left)*float64(perStep) // as integers they may overflow
-	advised := l.fewerWindows(trained / float64(times))
+	advised, share := l.fewerWindows(trained / float64(times))
 	if read <= trained || advised >= longest {
 		return ""
 	}
-	return fmt.Sprintf("warning: validation reads more than training: %s of all %s, %s tokens, beside %s in %s (--set train.eval.windows=%d makes one about a tenth of the training between two)",
-		inWords(int(times), "validation"), inWords(int(windows), "window"), metrics.Count(read), metrics.Count(trained), inWords(int(left), "step"), advised)
+	return fmt.Sprintf("warning: validation reads more than training: %s of all %s, %s tokens, beside %s in %s (--set train.eval.windows=%d makes one %s)",
+		inWords(int(times), "validation"), inWords(int(windows), "window"), metrics.Count(read), metrics.Count(trained), inWords(int(left), "step"), advised, share)
 }
 
 // fewerWindows is train.eval.windows for validations beside so many tokens of training each: whole batches, as the rest of one is computed
-// in vain, and one at least.
-func (l *loop) fewerWindows(between float64) int64 {
+// in vain, and one at least. share is what such a validation is, in words.
+func (l *loop) fewerWindows(between float64) (windows int64, share string) {
 	size := int64(l.Train.Batch)
 	batches := int64(between / validationShare / float64(l.Model.Context) / float64(len(l.validation)) / float64(size))
-	return max(batches, 1) * size
+	if batches < 1 {
+		return size, "a single batch of each text"
+	}
+	return batches * size, "about a tenth of the training between two"
 }
 
 // showValidation has the progress of a validation shown until the function that it returns is called.

@@ -21,7 +21,7 @@ import (
 func TestValidationWarning(t *testing.T) {
 	be := cpu.New(1)
 	defer be.Close()
-	const said = "warning: validation reads more than training: 3 validations of all 59 windows, 2.83k tokens, beside 1.87k in 13 steps (--set train.eval.windows=3 makes"
+	const said = "warning: validation reads more than training: 3 validations of all 59 windows, 2.83k tokens, beside 1.87k in 13 steps (--set train.eval.windows=3 makes one about a tenth of the training between two)"
 	for name, c := range map[string]struct {
 		change func(*Job)
 		warned bool
@@ -99,7 +99,7 @@ func TestNoWarningWithoutRemedy(t *testing.T) {
 			}
 			l.validation = append(l.validation, reader)
 		}
-		if got := l.warnValidation(); (got != "") != warned || warned && !strings.Contains(got, "train.eval.windows=4 ") {
+		if got := l.warnValidation(); (got != "") != warned || warned && !strings.Contains(got, "train.eval.windows=4 makes one a single batch of each text)") {
 			t.Errorf("%d windows each: warned with %q, want %v", windows, got, warned)
 		}
 	}
