@@ -67,6 +67,7 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 	if err := f.mayWrite(cmd, l.Run.Data); err != nil {
 		return err
 	}
+	made := !exists(f.out)
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err
 	}
@@ -74,7 +75,11 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(cache)) }()
+	defer func() {
+		if err = errors.Join(err, os.RemoveAll(cache)); err != nil && made {
+			_ = os.Remove(f.out) // which it is only when nothing is in it
+		}
+	}()
 	stop, stdin, release := stopping(cmd, keepsNone)
 	defer release()
 	if slices.Contains(l.Run.Data.Paths(), "-") {
