@@ -81,7 +81,7 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	}
 	stages := metrics.NewStages(cmd.ErrOrStderr())
-	defer stages.Close()
+	defer func() { stages.End(err) }()
 	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Temporary: true, Stdin: stdin, Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
 	if err != nil {
 		return err

@@ -126,7 +126,7 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	stop, input, release := stopping(cmd, does)
 	defer release()
 	stages := metrics.NewStages(cmd.ErrOrStderr())
-	defer stages.Close()
+	defer func() { stages.End(err) }()
 	stdin, closeInput, err := rereadable(cmd, input, run.Data.Paths(), temporary)
 	if err != nil {
 		return err
