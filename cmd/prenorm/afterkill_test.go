@@ -27,6 +27,8 @@ func TestSpareAfterKill(t *testing.T) {
 		{"killed", true, []string{"--max-step", "13"}, true},
 		{"not killed", false, []string{"--max-step", "13"}, false},
 		{"another policy", true, []string{"--max-step", "13", "--set", "checkpoint.keep=1"}, false},
+		{"more of the best", true, []string{"--max-step", "13", "--set", "checkpoint.keep_best=3"}, false},
+		{"multiples", true, []string{"--max-step", "13", "--set", "checkpoint.keep_every=4"}, false},
 		{"by its step", true, []string{"--max-step", "4", "--from-step", "4"}, false},
 		{"refused", true, []string{"--set", "seed=7"}, false},
 	} {

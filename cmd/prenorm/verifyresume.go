@@ -38,9 +38,9 @@ func newVerifyResume() *cobra.Command {
 		Use:   "verify-resume RUN.yaml|RUN",
 		Short: "show that a killed run goes on as if nothing had happened",
 		Long: `Train a run for 2 K steps, and once more, kill that process once it has saved step K, and have it go on from there to 2 K steps; then
-compare every byte of both states: weights, optimizer, place in the text, and the losses of every step. It is done with your own run file, or the settings of the run
-in a folder, on this machine, in a folder of its own; runs/ is not touched. The exit code is 1 where anything differs. Killed itself, it
-leaves its folder prenorm-verify-resume-… among the temporary files, which may be removed.`,
+compare every byte of both states: weights, optimizer, place in the text, and the losses of every step. It is done with your own run file,
+or the settings of the run in a folder, on this machine, in a folder of its own; runs/ is not touched. The exit code is 1 where anything
+differs. Killed itself, it leaves its folder prenorm-verify-resume-… among the temporary files, which may be removed.`,
 		Example: `  prenorm verify-resume quickstart --steps 20
   prenorm verify-resume run.yaml --steps 50 --resume-workers 1   # go on with another number of threads`,
 		Args:              arguments(1, 1, aRunFile),
