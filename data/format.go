@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -52,6 +53,23 @@ func Unread(name string) string {
 		return fmt.Sprintf("make a line of each record (%s -dc %s | jq -c '.[]' > %s.jsonl)", packing, name, rest)
 	}
 	return ""
+}
+
+// binary are extensions of files that hold no text that could be read as it is: documents with a layout, pictures, sound, films, archives, programs,
+// arrays and databases.
+var binary = strings.Fields(`
+	pdf ps djvu doc docx xls xlsx ppt pptx odt ods odp epub mobi
+	png jpg jpeg gif bmp tif tiff webp ico psd heic mp3 wav flac ogg m4a mp4 mkv avi mov webm
+	z br lzo rpm deb jar war iso dmg exe dll so dylib a o obj class pyc wasm woff woff2 ttf otf
+	pkl pickle npy npz pt pth ckpt safetensors gguf onnx h5 hdf5 mat arrow feather orc avro idx lmdb mdb db sqlite sqlite3 tok model`)
+
+// Binary says whether a file's name tells that it is no text.
+func Binary(name string) bool {
+	rest, extension := cutExtension(name)
+	if packings[extension] != "" {
+		_, extension = cutExtension(rest)
+	}
+	return slices.Contains(binary, extension)
 }
 
 // JSON says whether a file's name tells that it is JSON, packed or not, but not a line a record.

@@ -196,6 +196,7 @@ func (l *loop) weightOf(i int) float64 {
 // evaluateSources measures the loss over the validation text of each source.
 func (l *loop) evaluateSources(ctx context.Context) ([]Weighed, error) {
 	var all []Weighed
+	defer l.showValidation()()
 	for i := range l.data.Sources {
 		s := &l.data.Sources[i]
 		e, err := l.evaluator.read(ctx, l.validation[i], l.validation[i].Windows())

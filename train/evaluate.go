@@ -19,6 +19,7 @@ type Evaluator struct {
 	positions []int32 // where attention stays inside documents
 	size      int
 	context   int
+	after     func() // called after each batch; nil = nobody asks
 }
 
 // NewEvaluator compiles the evaluation program for batches of size sequences of the model's context.
@@ -104,6 +105,9 @@ func (e *Evaluator) read(ctx context.Context, reader *batch.Evaluation, windows 
 		}
 		total += loss * float64(n)
 		targets += int64(n)
+		if e.after != nil {
+			e.after()
+		}
 	}
 	if targets == 0 {
 		return Evaluation{}, errNoTarget

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"runtime"
@@ -32,14 +33,15 @@ func (p *probe) Err() error {
 	return nil
 }
 
-// settle waits, but not for ever, for a checkpoint that is being written: until there are as few goroutines as there were before.
+// settle waits for a checkpoint that is being written, however long the disk takes, and then, but not for ever, until there are as few goroutines as
+// there were before.
 func (p *probe) settle() {
-	if len(p.goroutines) == 0 {
-		time.Sleep(300 * time.Millisecond)
-		return
+	stacks := make([]byte, 1<<20)
+	for bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("checkpoint.(*Saver)")) {
+		time.Sleep(10 * time.Millisecond)
 	}
 	for range 200 {
-		if runtime.NumGoroutine() <= slices.Min(p.goroutines) {
+		if len(p.goroutines) == 0 || runtime.NumGoroutine() <= slices.Min(p.goroutines) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

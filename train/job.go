@@ -33,6 +33,8 @@ type Job struct {
 	Checkpoint Checkpoint
 	Config     []byte // the run file as resolved; kept in every checkpoint
 
+	ValidationChosen bool // train.eval.windows is the user's own value, so that nothing is said of it
+
 	Dir     string              // the run's folder
 	Lock    *checkpoint.RunLock // of Dir, held by the caller; nil = Run takes it
 	MaxTime time.Duration       // stop, and save, after this long; 0 = no limit

@@ -58,7 +58,7 @@ func (l *loop) assemble(ctx context.Context) (resumed bool, refused []checkpoint
 }
 
 // openData opens the text, with the checkpoint's tokenizer where there is one.
-func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
+func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) (err error) {
 	refused, further, err := l.lookAhead(ctx, from)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (l *loop) openData(ctx context.Context, from *checkpoint.Loaded) error {
 		return refused
 	}
 	stages := metrics.NewStages(l.Out)
-	defer stages.Close()
+	defer func() { stages.End(err) }()
 	options := dataset.Options{Dir: l.ownCache(), Stdin: l.Stdin, Log: stages.Line, Stop: func() error { return ended(ctx) }, Progress: dataset.WithUnit(stages.Show)}
 	if from != nil {
 		if options.Tokenizer, err = TokenizerOf(from); err != nil {

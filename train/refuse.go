@@ -135,7 +135,7 @@ func (l *loop) lookAtTokens(from *checkpoint.Loaded, r *Refused) {
 		r.add("model.vocab", fmt.Errorf("%d is smaller than the tokenizer's %d ids (0 takes the tokenizer's, or %d or more)", l.Model.Vocab, vocab, vocab))
 	}
 	_, err := PromptIDs(l.data.Tokenizer, l.Train.Sample.Prompt)
-	r.add("train.sample.prompt", err)
+	r.add("train.sample.prompt", token.Advised(err, "use a prompt of characters of the text, or none (--set train.sample.prompt=)"))
 	l.openLoaders(r)
 	if from == nil && l.InitFrom != "" && l.first == nil && l.Data.Tokenizer.File == "" {
 		for i := range r.Problems[known:] { // they may be gone with the one of init_from

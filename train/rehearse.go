@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -42,6 +43,9 @@ func Rehearse(ctx context.Context, be kernels.Backend, j Job) (r Rehearsal, err 
 	}
 	debug.FreeOSMemory() // what preparing took is not what training takes
 	r.Step, r.Data, r.Parameters = l.state.Step, l.data.Stats, l.weights.Count()
+	if text := l.warnValidation(); text != "" {
+		fmt.Fprintln(l.Out, text)
+	}
 	if err := l.rehearse(ctx, &r); err != nil {
 		return r, err
 	}

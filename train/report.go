@@ -56,6 +56,9 @@ func (l *loop) openOutputs(ctx context.Context, resumed bool, refused []checkpoi
 		return err
 	}
 	l.noteProducts()
+	if text := l.warnValidation(); text != "" {
+		fmt.Fprintln(l.Out, text)
+	}
 	l.progress = metrics.NewProgress(l.Out, int64(l.Train.Steps), metrics.Options{Start: l.state.Step, Every: l.logEvery()})
 	return nil
 }

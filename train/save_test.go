@@ -31,41 +31,58 @@ func withFS(t *testing.T, before func(op, path string) error) {
 
 var errDisk = errors.New("no space left on device")
 
-// TestBackgroundFailureSurfaces fails the first save, and wants the run to end at a step soon after it with the reason, and no work to be lost
-// where the disk has room again.
+// TestBackgroundFailureSurfaces fails the first save, and wants the run to end at a step after it with the reason, and no work to be lost where the
+// disk has room again. No other save is due, which would wait for the first and tell of it too.
 func TestBackgroundFailureSurfaces(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fails func(path string) bool
 		saved bool
 	}{
-		{"for a moment", func(path string) bool { return strings.Contains(path, "step-00000200") }, true},
+		{"for a moment", func(path string) bool { return strings.Contains(path, "step-00000002") }, true},
 		{"for good", func(string) bool { return true }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := tinyJob(t)
-			j.Train.Steps, j.Checkpoint.Every, j.Checkpoint.KeepBest, j.Train.Inspect.Every = 1000, 200, 0, 0
-			j.Train.Eval.Every, j.Train.Sample.Every = 0, 0
-			var failed atomic.Bool
+			ctx := context.Background()
+			be := cpu.New(1)
+			defer be.Close()
+			l := &loop{Job: tinyJob(t), be: be}
+			l.Train.Steps, l.Checkpoint.Every, l.Checkpoint.KeepBest = 20_000, 2, 0
+			l.Train.Inspect.Every, l.Train.Eval.Every, l.Train.Sample.Every, l.Train.Log.Every = 0, 0, 0, 0
+			failed := make(chan struct{})
+			var once sync.Once
 			withFS(t, func(op, path string) error {
 				if op == "write" && c.fails(path) {
-					failed.Store(true)
+					once.Do(func() { close(failed) })
 					return errDisk
 				}
 				return nil
 			})
-			be := cpu.New(1)
-			defer be.Close()
-			o, err := Run(context.Background(), be, j)
-			if !errors.Is(err, errDisk) || !failed.Load() || !strings.Contains(err.Error(), "step-00000200: not saved") {
-				t.Fatalf("%+v, %v", o, err)
+			err := os.MkdirAll(l.Dir, 0o755)
+			if err == nil {
+				err = l.prepare(ctx)
 			}
-			if o.Step < 200 || o.Step >= 400 { // the save of step 400 would wait for that of step 200
-				t.Errorf("the run went on to step %d", o.Step)
+			for err == nil && l.state.Step < 2 {
+				err = l.step(ctx)
 			}
-			dir, _, findErr := checkpoint.Latest(checkpoint.OS, checkpointRoot(j.Dir))
-			if findErr != nil || (dir != "") != c.saved || dir != o.Checkpoint || c.saved && !strings.HasSuffix(dir, fmt.Sprintf("%08d", o.Step)) {
-				t.Errorf("saved %q, outcome %+v, %v", dir, o, findErr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Checkpoint.Every = 0
+			<-failed // what is left of that save is to tell of it, while thousands of steps could be taken
+			for err == nil && l.state.Step < int64(l.Train.Steps)-1 {
+				err = l.step(ctx)
+			}
+			if !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "step-00000002: not saved") {
+				t.Errorf("went on to step %d: %v", l.state.Step, err)
+			}
+			err = l.ending(err)
+			dir, _, findErr := checkpoint.Latest(checkpoint.OS, checkpointRoot(l.Dir))
+			if findErr != nil || (dir != "") != c.saved || dir != l.newest || c.saved && !strings.HasSuffix(dir, fmt.Sprintf("%08d", l.state.Step)) {
+				t.Errorf("saved %q, at step %d, %v, %v", dir, l.state.Step, err, findErr)
+			}
+			if err := l.close(); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -67,6 +67,7 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 	if err := f.mayWrite(cmd, l.Run.Data); err != nil {
 		return err
 	}
+	made := !exists(f.out)
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return err
 	}
@@ -74,14 +75,18 @@ func (f *dataExportFlags) run(cmd *cobra.Command, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(cache)) }()
+	defer func() {
+		if err = errors.Join(err, os.RemoveAll(cache)); err != nil && made {
+			_ = os.Remove(f.out) // which it is only when nothing is in it
+		}
+	}()
 	stop, stdin, release := stopping(cmd, keepsNone)
 	defer release()
 	if slices.Contains(l.Run.Data.Paths(), "-") {
 		hintTerminal(cmd.InOrStdin(), cmd.ErrOrStderr())
 	}
 	stages := metrics.NewStages(cmd.ErrOrStderr())
-	defer stages.Close()
+	defer func() { stages.End(err) }()
 	d, err := dataset.Open(l.Run.Data, dataset.Options{Dir: cache, Temporary: true, Stdin: stdin, Log: stages.Line, Stop: stop, Progress: dataset.WithUnit(stages.Show)})
 	if err != nil {
 		return err

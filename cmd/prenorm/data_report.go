@@ -126,7 +126,7 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	stop, input, release := stopping(cmd, does)
 	defer release()
 	stages := metrics.NewStages(cmd.ErrOrStderr())
-	defer stages.Close()
+	defer func() { stages.End(err) }()
 	stdin, closeInput, err := rereadable(cmd, input, run.Data.Paths(), temporary)
 	if err != nil {
 		return err
@@ -139,8 +139,11 @@ func (f *dataReportFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if ids != nil { // training would refuse the run, and would not look for its tokens
 		dir, run.Data.Cache = temporary, ""
 	}
-	progress := dataset.WithUnit(stages.Show)
-	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Temporary: dir == temporary, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: stages.Line, Text: inSurvey})
+	progress, words := dataset.WithUnit(stages.Show), strings.NewReplacer()
+	if !kept {
+		words = reportRemedies
+	}
+	d, err := dataset.Open(run.Data, dataset.Options{Dir: dir, Temporary: dir == temporary, Stdin: stdin(), Tokenizer: ids, Progress: progress, Stop: stop, Log: func(line string) { stages.Line(words.Replace(line)) }, Text: inSurvey})
 	if err != nil {
 		return err
 	}

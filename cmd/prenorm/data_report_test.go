@@ -112,3 +112,16 @@ func TestDataReportMistakes(t *testing.T) {
 		t.Errorf("left behind: %v", entries)
 	}
 }
+
+// TestDataReportBesideMeta has ids of characters with nanoGPT's meta.pkl beside them: the flag that names it is that of the command, for a run file
+// its setting.
+func TestDataReportBesideMeta(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "ids/train.bin", strings.Repeat("\x00\x00\x01\x00\x02\x00\x03\x00", 50))
+	write(t, "ids/meta.pkl", "x")
+	write(t, "run.yaml", "name: ids\ndata: {train: ids/train.bin, tokenizer: {kind: char}}\n")
+	meta := filepath.Join("ids", "meta.pkl")
+	command("data", "report", "ids/train.bin").want(t, exitOK, "(--tokenizer "+meta+")")
+	command("data", "report", "run.yaml").want(t, exitOK, "(--set data.tokenizer.file="+meta+")")
+	command("train", "run.yaml", "--out", "out").want(t, exitFailure, "(data.tokenizer.file: "+meta+", which lies there")
+}

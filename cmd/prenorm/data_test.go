@@ -35,6 +35,10 @@ func TestDataExport(t *testing.T) {
 	}
 	command("tokenizer", "train", "text.txt", "--vocab", "300", "--out", "text.txt", "--force").want(t, exitUsage, "text.txt is what is read")
 	command("data", "report", filepath.Join("n", "train.bin"), "--set", "data.val.by=end").want(t, exitOK, "a tokenizer that is not known")
+	command("data", "export", "tiny.yaml", "--out", "wide", "--set", "data.tokenizer.kind=cl100k", "--set", "model.vocab=100277").want(t, exitFailure, "write the format llm.c")
+	if exists("wide") {
+		t.Error("an export that was refused leaves a folder")
+	}
 	command("data", "export", "tiny.yaml").want(t, exitUsage, "--out is missing")
 	command("data", "export", "tiny.yaml", "--out", "x", "--format", "csv").want(t, exitUsage, "wants nanogpt or llm.c")
 }

@@ -28,6 +28,9 @@ func (f *trainFlags) explain(cmd *cobra.Command, source runSource, err error) er
 	if err == nil || errors.Is(err, errInterrupted) && !train.DiskFull(err) { // what is saved was said, or nothing was trained
 		return err
 	}
+	if errors.Is(err, checkpoint.ErrMoved) { // what is at the path is not this run
+		return err
+	}
 	newest, _, newestErr := train.Newest(checkpoint.OS, source.dir)
 	if newestErr != nil {
 		newest = ""

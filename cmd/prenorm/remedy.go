@@ -29,6 +29,9 @@ var checkRemedies = strings.NewReplacer("--set precision=fp32", "--precision fp3
 // replayRemedies leave out a flag that prenorm replay does not have, nor need: the CPU replays steps of every precision.
 var replayRemedies = strings.NewReplacer(" --set precision=fp32", "")
 
+// reportRemedies are flags of prenorm data report where it is given texts and no run file.
+var reportRemedies = strings.NewReplacer("--set data.tokenizer.file=", "--tokenizer ")
+
 // advised is an error with other remedies in its text.
 type advised struct {
 	err      error

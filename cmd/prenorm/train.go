@@ -54,6 +54,7 @@ there, text shorter than a block, ids that the model lacks, and memory or disk t
 steps to say what memory, time and disk the run takes; it leaves nothing in the run's folder but the prepared text and run.lock. A step
 of four times more or fewer tokens than its learning rate was chosen for is warned of: chosen by the run file for its own sizes, where
 --set changes them and not train.optimizer.lr, or by the preset that has the same model, optimizer and rate.
+A run whose validations read more tokens than its training is warned of too, where train.eval.windows was not given.
 
 Ctrl-C stops the run after saving it, as the end of the terminal does, or before its first step at once; a second Ctrl-C quits at once, and
 says which checkpoint was saved last. The exit code is then 130.`,
@@ -225,6 +226,7 @@ func (f *trainFlags) train(ctx context.Context, cmd *cobra.Command, be kernels.B
 func (f *trainFlags) job(ctx context.Context, cmd *cobra.Command, loaded *configs.Loaded, source runSource, room *room) train.Job {
 	job := jobOf(loaded.Run)
 	job.Dir, job.Config, job.Room = source.dir, loaded.YAML(), room.lacks
+	job.ValidationChosen = loaded.Given("train.eval.windows")
 	job.Differs = func(config []byte) []string { return modelDiffers(config, loaded.Run) }
 	job.Stdin, job.Out = inputOf(ctx, cmd.InOrStdin()), cmd.OutOrStdout()
 	if slices.Contains(job.Data.Paths(), "-") {

@@ -37,8 +37,8 @@ func newVerifyResume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify-resume RUN.yaml|RUN",
 		Short: "show that a killed run goes on as if nothing had happened",
-		Long: `Train a run for 2 K steps, and once more for K steps, kill that process, and have it go on to 2 K steps; then compare every byte of both
-states: weights, optimizer, place in the text, and the losses of every step. It is done with your own run file, or the settings of the run
+		Long: `Train a run for 2 K steps, and once more, kill that process once it has saved step K, and have it go on from there to 2 K steps; then
+compare every byte of both states: weights, optimizer, place in the text, and the losses of every step. It is done with your own run file, or the settings of the run
 in a folder, on this machine, in a folder of its own; runs/ is not touched. The exit code is 1 where anything differs. Killed itself, it
 leaves its folder prenorm-verify-resume-… among the temporary files, which may be removed.`,
 		Example: `  prenorm verify-resume quickstart --steps 20
@@ -91,7 +91,7 @@ func (f *verifyResumeFlags) run(cmd *cobra.Command, file string) error {
 	v := &resumeCheck{verifyResumeFlags: f, cmd: cmd, file: file, dir: dir}
 	differ, err := v.compare(ctx)
 	if err == nil && differ == "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "same, bit for bit: %d steps, and %d + kill + %d\n", 2*f.steps, f.steps, f.steps)
+		fmt.Fprintf(cmd.OutOrStdout(), "same, bit for bit: %d steps, and %d + kill + %d\n", 2*f.steps, v.at, 2*int64(f.steps)-v.at)
 		if f.keep == "" {
 			return os.RemoveAll(dir)
 		}
@@ -135,6 +135,7 @@ type resumeCheck struct {
 	cmd  *cobra.Command
 	file string
 	dir  string
+	at   int64 // the step that the killed run goes on from
 }
 
 func (v *resumeCheck) whole() string { return filepath.Join(v.dir, "whole") }
@@ -145,34 +146,34 @@ func (v *resumeCheck) compare(ctx context.Context) (string, error) {
 	whole, parts := v.whole(), v.parts()
 	say := func(format string, args ...any) { note(v.cmd.ErrOrStderr(), format, args...) }
 	say("training %d steps …", 2*v.steps)
-	if err := v.train(ctx, whole, v.workers, 0); err != nil {
+	if _, err := v.train(ctx, whole, v.workers, 0); err != nil {
 		return "", err
 	}
 	say("training again, to be killed after step %d …", v.steps)
-	if err := v.train(ctx, parts, v.workers, v.steps); err != nil {
+	if _, err := v.train(ctx, parts, v.workers, v.steps); err != nil {
 		return "", err
 	}
-	say("going on after the kill …")
-	workers := v.workers
-	if v.other > 0 {
-		workers = v.other
-	}
-	if err := v.train(ctx, parts, workers, 0); err != nil {
+	var err error
+	if v.at, err = v.putBack(parts); err != nil {
 		return "", err
+	}
+	say("going on from step %d after the kill …", v.at)
+	if differ, err := v.goOn(ctx, parts); differ != "" || err != nil {
+		return differ, err
 	}
 	return v.differ(whole, parts, stopOf(ctx))
 }
 
-// train runs the program in a process of its own until step 2 K, or kills it once it has written down a step after the given one. Once ctx ends
-// it kills it at once.
-func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) error {
+// train runs the program in a process of its own until step 2 K, or kills it once it has saved the given step and written down one after it. Once
+// ctx ends it kills it at once. It returns what the process said.
+func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) (said string, err error) {
 	stop := stopOf(ctx)
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return "", err
 	}
 	args := []string{"train", v.file, "--out", dir, "--max-step", strconv.Itoa(2 * v.steps)}
-	for _, s := range slices.Concat(v.sets, []string{"train.log.every=1", "checkpoint.every=" + strconv.Itoa(v.steps)}) {
+	for _, s := range slices.Concat(v.sets, []string{"train.log.every=1", "checkpoint.every=" + strconv.Itoa(v.steps), keepsAll}) {
 		args = append(args, "--set", s)
 	}
 	if v.cmd.Flags().Changed("device") {
@@ -190,7 +191,7 @@ func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) 
 	runtime.LockOSThread() // the thread that starts it must not end before it
 	defer runtime.UnlockOSThread()
 	if err := c.Start(); err != nil {
-		return errors.Join(err, stop())
+		return "", errors.Join(err, stop())
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
@@ -198,20 +199,21 @@ func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) 
 		select {
 		case err := <-ended:
 			if stopped := stop(); stopped != nil {
-				return stopped
+				return "", stopped
+			}
+			text := strings.TrimSpace(out.String())
+			if err != nil {
+				return "", fmt.Errorf("train: %w\n%s", err, text)
 			}
 			if kill > 0 {
-				return fmt.Errorf("train ended by itself before it could be killed after step %d: %v\n%s", kill, err, strings.TrimSpace(out.String()))
+				note(v.cmd.ErrOrStderr(), "it came to its end before it could be killed: what it saved there is removed")
 			}
-			if err != nil {
-				return fmt.Errorf("train: %w\n%s", err, strings.TrimSpace(out.String()))
-			}
-			return nil
-		case <-time.After(5 * time.Millisecond):
-			if kill > 0 && len(losses(dir)) > kill {
+			return text, nil
+		case <-time.After(time.Millisecond):
+			if kill > 0 && savedStep(dir) >= int64(kill) && len(losses(dir)) > kill {
 				cancel()
 				<-ended
-				return stop()
+				return "", stop()
 			}
 		}
 	}

@@ -138,6 +138,10 @@ func (c *cleaner) notUTF8(raw []byte, at int) error {
 	}
 	encoding := ""
 	if c.hint == "" {
+		if order := likeUTF16(raw, c.offset); order != "" && c.lines { // elsewhere the place in the file is not known
+			return fmt.Errorf("%s: the bytes % x at offset %d are not UTF-8: this looks like UTF-16 without a byte order mark: convert the file to UTF-8 (iconv -f UTF-16%s -t UTF-8)",
+				c.where(raw, at), raw[at:min(at+4, len(raw))], c.offset+int64(at), order)
+		}
 		encoding = otherEncoding(raw)
 	}
 	return fmt.Errorf("%s: the bytes % x at offset %d are not UTF-8%s: convert the file%s, or set data.invalid_utf8 to replace (--set data.invalid_utf8=replace) to read such bytes as U+FFFD",

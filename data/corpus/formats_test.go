@@ -144,6 +144,11 @@ func TestFormatErrors(t *testing.T) {
 		{"a.csv", "text,id,text\na,1,b\n", "text", []string{"a.csv:1: ", "the header names more than one column text", "leave one of them or give it another name", "--set data.field=NAME"}},
 		{"a.tsv", "id\ttext\ttext\n", "text", []string{"a.tsv:1: ", "more than one column text"}},
 		{"a.csv", "id,body\n1,x\n", "text", []string{"a.csv:1: ", "no field text", "id, body", "--set data.field=NAME"}},
+		{"a.csv", "id;body;lang\n1;x;en\n", "body", []string{"a.csv:1: there is no field body (there are: id;body;lang)", "; fields are divided by commas, and this file seems to use ';': write the file anew with commas"}},
+		{"a.csv", "\"id\";\"body\"\n1;x\n", "body", []string{"a.csv:1: ", "fields are divided by commas, and this file seems to use ';'"}},
+		{"a.csv", "id\tbody\n1\tx\n", "body", []string{"a.csv:1: ", "fields are divided by commas, and this file seems to use '\\t': name it .tsv"}},
+		{"a.tsv", "id,body\n1,x\n", "body", []string{"a.tsv:1: ", "fields are divided by tabs, and this file seems to use ',': name it .csv"}},
+		{"a.tsv", "id;body\n1;x\n", "body", []string{"a.tsv:1: ", "fields are divided by tabs, and this file seems to use ';': write the file anew with tabs"}},
 		{"a.csv", "id,text\n1,x\n2\n", "text", []string{"a.csv:3: ", "1 columns, the header has 2"}},
 		{"a.csv", "id,text\n\"1\n2\",x\n3,a\"b\n", "text", []string{"a.csv:4: ", "a quote stands inside a field"}},
 		{"a.csv", "id,text\n1,\"a\"b\n", "text", []string{"a.csv:2: ", "'b' follows the quote"}},
@@ -189,6 +194,9 @@ func TestFormatErrors(t *testing.T) {
 			}
 		}
 	}
+	cfg := config("-")
+	cfg.Format, cfg.Field = "csv", "body"
+	refused(t, cfg, "id\tbody\n1\tx\n", "this file seems to use '\\t': set data.format to tsv (--set data.format=tsv)")
 }
 
 // flipped is a file with another byte so far from its end.

@@ -58,7 +58,7 @@ func TestOtherKinds(t *testing.T) {
 		{"a.lz4", []string{"(lz4 -dc a.lz4 | zstd > a.zst)"}},
 		{"zips", []string{"holds no .txt", "; zips/a.zip (and 1 file more) is passed over: unpack it", "another folder with --set data.train=PATH"}},
 		{"json", []string{"holds no .txt", "; json/a.json is passed over: make a line of each record (jq -c '.[]' json/a.json > json/a.jsonl)"}},
-		{"other", []string{"behind it; 1 file of another name is passed over (.bin): a glob 'other/*.bin' reads it: name a file or another folder"}},
+		{"other", []string{"behind it; 1 file of another name is passed over (.bin): token files are named by themselves: name a file or another folder"}},
 		{"a.tar", []string{"a.tar: the archive holds no .txt", "; c.json is passed over: make a line of each record"}},
 	} {
 		refused(t, config(test.name), "", test.parts...)
@@ -91,7 +91,7 @@ func TestNamedAgain(t *testing.T) {
 	cfg := config("deep", "deep/z.md", "a.txt")
 	cfg.Val.Files = []string{"b.txt", "b.txt", "[bd]*.txt", "deep-er.txt"}
 	c, err := Open(cfg, nil, "")
-	const passed = "data.train: 1 file of another name is passed over (.bin): a glob 'deep/*.bin' reads it"
+	const passed = "data.train: 1 file of another name is passed over (.bin): token files are named by themselves"
 	want := passed + "\ndata.train names deep/z.md more than once: it counts once\ndata.val.files names b.txt (and 2 files more) more than once: it counts once"
 	if err != nil || c.Note() != want {
 		t.Errorf("note %q, %v, want %q", c.Note(), err, want)
@@ -99,6 +99,35 @@ func TestNamedAgain(t *testing.T) {
 	cfg.Train, cfg.Val.Files = []string{"deep", "a.txt"}, []string{"a.txt"}
 	if c, err = Open(cfg, nil, ""); err != nil || c.Note() != passed {
 		t.Errorf("note %q, %v", c.Note(), err)
+	}
+}
+
+// TestPassedOver wants nothing said of files that another pattern of the list reads, and no advice to read as text what is none.
+func TestPassedOver(t *testing.T) {
+	tree(t, map[string]string{
+		"d/a.txt": "text", "d/b.py": "x", "d/sub/c.py": "x", "d/e.pdf": "x", "d/f.PNG": "x", "d/g.npy.gz": "x", "d/h.bin": "x", "d/i.bin": "x", "d/j.json": "[]",
+		"pdf/a.txt": "text", "pdf/b.pdf": "x", "bin/a.txt": "text", "bin/b.bin": "x",
+	})
+	const none = "3 files of other names are passed over (.pdf, .PNG, .gz)"
+	const ids = "2 files of other names are passed over (.bin): token files are named by themselves"
+	const json = "d/j.json is passed over: make a line of each record (jq -c '.[]' d/j.json > d/j.jsonl)"
+	for patterns, want := range map[string]string{
+		"d":                      "data.train: " + json + "; 2 files of other names are passed over (.py): a glob 'd/*.py' reads such files of a folder; " + ids + "; " + none,
+		"d d/*.py d/j.json":      "data.train: 1 file of another name is passed over (.py): a glob 'd/sub/*.py' reads it; " + ids + "; " + none,
+		"d/*.py d d/sub/*.py":    "data.train: " + json + "; " + ids + "; " + none,
+		"pdf":                    "data.train: 1 file of another name is passed over (.pdf)",
+		"pdf pdf/*.pdf":          "",
+		"pdf bin":                "data.train: 1 file of another name is passed over (.pdf)\ndata.train: 1 file of another name is passed over (.bin): token files are named by themselves",
+		"pdf bin/*.txt pdf/*pdf": "",
+	} {
+		c, err := Open(config(strings.Fields(patterns)...), nil, "")
+		if err != nil {
+			t.Errorf("%s: %v", patterns, err)
+			continue
+		}
+		if got, _, _ := strings.Cut(c.Note(), "\ndata.train: d/j.json is read as plain text"); got != want {
+			t.Errorf("%s: note %q, want %q", patterns, got, want)
+		}
 	}
 }
 

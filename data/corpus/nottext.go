@@ -79,6 +79,26 @@ func (s signature) remedy(name string) string {
 	return fmt.Sprintf("name it %s.parquet", strings.TrimSuffix(plain, ".txt"))
 }
 
+// likeUTF16 says in which order of bytes, LE or BE, a stretch of text that starts at byte offset of its file seems to be UTF-16, "" where it does
+// not: most of every second byte is 0, and hardly any of the others.
+func likeUTF16(text []byte, offset int64) (order string) {
+	var zeros [2]int // at even and odd places
+	for i, b := range text {
+		if b == 0 {
+			zeros[(offset+int64(i))%2]++
+		}
+	}
+	half := len(text) / 2
+	switch mostly, hardly := half/2, half/16; {
+	case half < 4:
+	case zeros[1] > mostly && zeros[0] <= hardly:
+		return "LE"
+	case zeros[0] > mostly && zeros[1] <= hardly:
+		return "BE"
+	}
+	return ""
+}
+
 // otherEncoding says of text that is not UTF-8 which encoding of western Europe it may be in, "" where it seems to be none: few characters beyond
 // ASCII, none of them UTF-8, and no control characters.
 func otherEncoding(text []byte) string {

@@ -1,9 +1,11 @@
 package corpus
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf16"
 )
 
 // TestOtherKindsByTheirBytes names files of other kinds as text, and gives them as standard input: the message says what they are and what to do,
@@ -34,6 +36,23 @@ func TestOtherKindsByTheirBytes(t *testing.T) {
 	}
 	tree(t, map[string]string{"a": gz(t, "text")})
 	refused(t, config("a"), "", "a: this is gzip and no text: name it a.txt.gz")
+}
+
+// TestUnmarkedUTF16 has UTF-16 without a byte order mark, in both orders of bytes, and text with as many NUL characters elsewhere.
+func TestUnmarkedUTF16(t *testing.T) {
+	var little, big []byte
+	for _, unit := range utf16.Encode([]rune("Ein Café mit Größe, das ÿ hat.\nUnd noch eine Zeile.\n")) {
+		little, big = binary.LittleEndian.AppendUint16(little, unit), binary.BigEndian.AppendUint16(big, unit)
+	}
+	tree(t, map[string]string{"le.txt": string(little), "be.txt": string(big)})
+	const is = "are not UTF-8: this looks like UTF-16 without a byte order mark: convert the file to UTF-8 (iconv -f UTF-16"
+	refused(t, config("le.txt"), "", "le.txt:1: the bytes e9 00 20 00 at offset 14 "+is+"LE -t UTF-8)")
+	refused(t, config("be.txt"), "", "be.txt:1: the bytes e9 00 20 00 at offset 15 "+is+"BE -t UTF-8)")
+	long := "\x00" + strings.Repeat("a\x00", blockSize/2-1) + "\xE9" + strings.Repeat("\x00a", 100) // its block starts at the odd byte E9
+	tree(t, map[string]string{"long.txt": long, "short.txt": "\xE9\x00", "none.txt": strings.Repeat("\x00\x00\x00a\xE9\x00", 9)})
+	refused(t, config("long.txt"), "", fmt.Sprintf("the bytes e9 00 61 00 at offset %d %sBE -t UTF-8)", blockSize-1, is))
+	refused(t, config("short.txt"), "", "are not UTF-8: convert the file, or set")
+	refused(t, config("none.txt"), "", "are not UTF-8: convert the file, or set")
 }
 
 // TestOtherEncodings has text of other encodings, of which those of western Europe are named.

@@ -42,7 +42,7 @@ func (c *Corpus) oddNotes() (notes []string) {
 		notes = append(notes, seen.note("run of bytes that are not UTF-8", is))
 	}
 	if seen := odd.Outside; seen.Count > 0 {
-		notes = append(notes, seen.note("archive member of another name", "passed over: unpack the archive, and a glob reads such files"))
+		notes = append(notes, seen.note("archive member of another name", "passed over: unpack the archive, and a glob reads those that hold text"))
 	}
 	if seen := odd.Special; seen.Count > 0 {
 		notes = append(notes, seen.note("archive member of another type", "passed over, as links and sparse files are: unpack the archive and name its folder"))

@@ -88,15 +88,15 @@ var (
 	pageKinds = []format.PageType{format.DataPage, format.DataPageV2, format.DictionaryPage}
 )
 
-// allocated reads a Parquet file and returns its documents, the error, and how many bytes were given for it in all, which is more than there were
+// allocated reads a Parquet file and returns its documents, how many bytes were given for it in all, and the error, which is more than there were
 // at any time.
-func allocated(t *testing.T, file []byte) ([]string, error, uint64) {
+func allocated(t *testing.T, file []byte) ([]string, uint64, error) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	documents, err := read(t, "a.parquet", file)
 	runtime.ReadMemStats(&after)
-	return documents, err, after.TotalAlloc - before.TotalAlloc
+	return documents, after.TotalAlloc - before.TotalAlloc, err
 }
 
 // TestPagesThatUnpackToMore wants a page of 64 MiB whose header says less to be refused without memory for it.
@@ -109,7 +109,7 @@ func TestPagesThatUnpackToMore(t *testing.T) {
 		}
 		for i, bomb := range bombs {
 			for _, kind := range pageKinds {
-				_, err, taken := allocated(t, rawParquet(t, codec, false, 1, page(kind, format.Plain, 1, 100, bomb)))
+				_, taken, err := allocated(t, rawParquet(t, codec, false, 1, page(kind, format.Plain, 1, 100, bomb)))
 				if err == nil || lacking(err.Error(), "a.parquet: after row 0: ", "page 1 of column text unpacks to more than the 100 bytes that its header says", "fetch or write it again") != "" || taken > uint64(len(bomb))+16<<20 {
 					t.Errorf("%v %d, %v: %v, %d KiB were given for %d", codec, i, kind, err, taken>>10, len(bomb)>>10)
 				}

@@ -21,6 +21,7 @@ type resolver struct {
 	dir    string    // where a long standard input is kept
 	format string    // of files whose names do not tell
 	spool  *spool    // of a long standard input
+	walks  []walk    // of the patterns of the list that is being resolved
 	notes  []string  // on what is read in another way than a person may expect, or not at all
 }
 
@@ -30,6 +31,7 @@ func (r *resolver) resolve(key string, patterns []string) ([]File, error) {
 	if len(patterns) == 0 {
 		return nil, fmt.Errorf("%s: no text is named: name files, globs, folders or - for standard input %s", key, r.remedy(key))
 	}
+	r.walks = nil
 	var files, again []File
 	seen := map[string]bool{}
 	for _, pattern := range patterns {
@@ -53,6 +55,7 @@ func (r *resolver) resolve(key string, patterns []string) ([]File, error) {
 	if len(kept) == 0 {
 		return nil, fmt.Errorf("%s: %s: %s: name a text %s", key, strings.Join(patterns, ", "), empty(patterns, files), r.remedy(key))
 	}
+	r.tellPassed(key, seen)
 	r.tell(key, kept, again)
 	return kept, nil
 }
@@ -136,9 +139,7 @@ func (r *resolver) one(key, pattern string) ([]File, error) {
 		}
 		return nil, fmt.Errorf("%s: %s (%s) holds %s%s: name a file or another folder %s", key, pattern, absolute, data.NoExtension, passed, r.remedy(key))
 	}
-	if passed != "" {
-		r.notes = append(r.notes, fmt.Sprintf("%s: %s", key, passed))
-	}
+	r.walks = append(r.walks, found)
 	for i := range files {
 		if how := data.Unread(files[i].Path); how != "" && !data.JSON(files[i].Path) {
 			return nil, fmt.Errorf("%s: %s is of a kind that is not read: %s, or name another text %s (%s)", key, files[i].Name, data.Unread(files[i].Name), r.remedy(key), data.Extensions)

@@ -90,6 +90,11 @@ func TestLinksToFolders(t *testing.T) {
 			t.Errorf("%s: %v, %v, note %q, want %q", name, names(c), err, c.Note(), want)
 		}
 	}
+	for pattern, want := range map[string]string{"one/link": "", "out": "", "out/*.txt": "data.train: 1 link to a folder is passed over (one/link)"} {
+		if c, err := Open(config("one", pattern, "out/*.py"), nil, ""); err != nil || !strings.HasPrefix(c.Note(), want) || want == "" && c.Note() != "" {
+			t.Errorf("one, %s: %v, note %q, want %q", pattern, err, c.Note(), want)
+		}
+	}
 }
 
 // TestOneFileByTwoNames reads a file that is named by itself and by a link, or by two links, once.

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,15 @@ func (r *reading) table(m member, comma byte, emit func(chunk) error) error {
 	key := strings.Join(r.field, ".")
 	column := slices.Index(names, key)
 	if column < 0 {
-		return noField(t.where(), r.field, names)
+		err := noField(t.where(), r.field, names)
+		if len(header) == 1 {
+			for _, other := range otherCommas {
+				if strings.IndexByte(key, other) < 0 && bytes.IndexByte(header[0], other) >= 0 {
+					return fmt.Errorf("%w%s", err, t.divided(other))
+				}
+			}
+		}
+		return err
 	}
 	if slices.Contains(names[column+1:], key) {
 		return ambiguous(t.where(), fmt.Sprintf("the header names more than one column %s", key))
@@ -67,6 +76,27 @@ type tableReader struct {
 
 // where names the last row by the line that it starts at.
 func (t *tableReader) where() string { return fmt.Sprintf("%s:%d", t.name, t.first) }
+
+// otherCommas are what programs divide fields by in place of a comma, and a comma in place of a tab.
+var otherCommas = []byte(";\t|,")
+
+// divided says, for the end of a message on a header, that the file seems to divide fields by another byte than the one that is read.
+func (t *tableReader) divided(by byte) string {
+	rule, remedy := "commas", "write the file anew with commas"
+	switch {
+	case t.comma == '\t':
+		rule, remedy = "tabs", "write the file anew with tabs"
+		if by == ',' {
+			remedy = "name it .csv"
+		}
+	case by == '\t':
+		remedy = "name it .tsv"
+	}
+	if format, rename := strings.CutPrefix(remedy, "name it ."); rename && t.name == "<stdin>" {
+		remedy = "set data.format to " + format + " (--set data.format=" + format + ")"
+	}
+	return fmt.Sprintf("; fields are divided by %s, and this file seems to use %q: %s", rule, by, remedy)
+}
 
 // fieldBytes is what a field takes besides its text, as a slice: a row of separators alone would have 24 times its size.
 const fieldBytes = 24
@@ -168,7 +198,11 @@ func (t *tableReader) quoted(dst []byte) (field []byte, end bool, err error) {
 		case b == '\r' && t.newline():
 			return dst, true, nil
 		default:
-			return nil, false, fmt.Errorf("%s: %q follows the quote that closes a field: double a quote that belongs to the text, or leave the file out", t.at(), b)
+			err := fmt.Errorf("%s: %q follows the quote that closes a field: double a quote that belongs to the text, or leave the file out", t.at(), b)
+			if t.first == 1 && bytes.IndexByte(otherCommas, b) >= 0 {
+				err = fmt.Errorf("%w%s", err, t.divided(b))
+			}
+			return nil, false, err
 		}
 	}
 }

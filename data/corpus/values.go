@@ -9,6 +9,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
+// plainDictionary is PLAIN_DICTIONARY, which the format has named RLE_DICTIONARY since: older files have it for the indexes of a page.
+const plainDictionary format.Encoding = 2
+
 // checkValues looks at how many values, and how many bytes of them, an unpacked page would become. Repeated ones take next to nothing in it, and
 // the library gives memory for as many as there are said to be. What is damaged otherwise is left to it.
 func (p *pages) checkValues(h format.PageHeader, body []byte) error {
@@ -28,7 +31,7 @@ func (p *pages) checkValues(h format.PageHeader, body []byte) error {
 	}
 	switch {
 	case len(body) == 0 || h.Type == format.DictionaryPage:
-	case encoding == format.PlainDictionary || encoding == format.RLEDictionary:
+	case encoding == plainDictionary || encoding == format.RLEDictionary:
 		few = fewRuns(body[1:], int(body[0]))
 	case encoding == format.DeltaLengthByteArray:
 		few, _ = skipDeltas(body)

@@ -72,7 +72,7 @@ func TestPagesOfTooManyValues(t *testing.T) {
 		"levels, version 2": {true, leveled(format.DataPageV2, 1, run(many, false, 1), plainTexts("x")), tooMany},
 		"levels together":   {true, leveled(format.DataPage, 1, slices.Concat(run(many/2, false, 1), run(many/2+1, false, 1)), plainTexts("x")), tooMany},
 		"indexes":           {false, of(format.RLEDictionary, []byte{1}, run(many, false, 0)), tooMany},
-		"indexes, old name": {false, of(format.PlainDictionary, []byte{1}, run(many, false, 0)), tooMany},
+		"indexes, old name": {false, of(plainDictionary, []byte{1}, run(many, false, 0)), tooMany},
 		"indexes of 0 bits": {false, of(format.RLEDictionary, []byte{0}, run(many/8+1, true)), tooMany},
 		"needless levels":   {false, needless, tooMany},
 		"huge run":          {false, of(format.RLEDictionary, []byte{0}, run(1<<62, true)), tooMany},
@@ -82,7 +82,7 @@ func TestPagesOfTooManyValues(t *testing.T) {
 		"repeated texts":    {false, of(format.DeltaByteArray, differences(t, 257, repeats...), differences(t, 257, alone...), []byte(text)), "the texts of page 2 of column text have more than 256 MiB together, the most that is held in memory: write"},
 		"long suffixes":     {false, of(format.DeltaByteArray, differences(t, 2, 0, -5), differences(t, 2, math.MaxInt32, -math.MaxInt32), []byte("x")), "have more than 256 MiB together"},
 	} {
-		_, err, taken := allocated(t, rawParquet(t, format.Uncompressed, test.optional, 1, entries, test.page))
+		_, taken, err := allocated(t, rawParquet(t, format.Uncompressed, test.optional, 1, entries, test.page))
 		if err == nil || lacking(err.Error(), "a.parquet: after row 0: ", test.want) != "" || taken > 5<<20 {
 			t.Errorf("%s: %v, %d KiB were given", name, err, taken>>10)
 		}
@@ -117,7 +117,7 @@ func TestPagesThatLie(t *testing.T) {
 		if test.change != nil {
 			test.change(&test.page.h)
 		}
-		_, err, taken := allocated(t, rawParquet(t, format.Uncompressed, test.page.h.DataPageHeaderV2.Valid, 2, test.page))
+		_, taken, err := allocated(t, rawParquet(t, format.Uncompressed, test.page.h.DataPageHeaderV2.Valid, 2, test.page))
 		if err == nil || lacking(err.Error(), "a.parquet: after row 0: ", test.want) != "" || taken > 5<<20 {
 			t.Errorf("%s: %v, %d KiB were given", name, err, taken>>10)
 		}

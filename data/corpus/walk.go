@@ -13,9 +13,10 @@ import (
 // walk collects the files that a pattern stands for.
 type walk struct {
 	files  []File
-	unread []File // that lie in a folder and are passed over, of a kind that may hold text
-	other  []File // that lie in a folder and are passed over, as their names tell no kind
-	links  []File // to folders, which are not gone into
+	unread []File   // that lie in a folder and are passed over, of a kind that may hold text
+	other  []File   // that lie in a folder and are passed over, as their names tell no kind
+	links  []File   // to folders, which are not gone into
+	roots  []string // whose files were collected, without links
 }
 
 // root appends the file root, or the texts below the folder root. Files and folders whose name starts with a dot are passed over inside a
@@ -25,6 +26,7 @@ func (w *walk) root(root string) error {
 	if err != nil {
 		return linked(root, err)
 	}
+	w.roots = append(w.roots, real)
 	return filepath.WalkDir(real, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -41,11 +43,11 @@ func (w *walk) root(root string) error {
 		}
 		shown := root + strings.TrimPrefix(path, real)
 		if entry.Type()&fs.ModeSymlink != 0 && inside && leadsOut(path, real) {
-			w.links = append(w.links, File{Name: shorten(shown)})
+			w.links = append(w.links, File{Name: shorten(shown), Path: path})
 			return nil
 		}
 		if _, known := data.FormatOf(path); inside && !known {
-			switch file := (File{Name: shorten(shown)}); {
+			switch file := (File{Name: shorten(shown), Path: path}); {
 			case data.Unread(path) != "":
 				w.unread = append(w.unread, file)
 			case entry.Type().IsRegular() || regular(path):

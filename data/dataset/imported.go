@@ -53,7 +53,9 @@ func (b *builder) tokenFiles() (*imported, error) {
 // unnamed is the error of ids whose tokenizer is not named.
 func (im *imported) unnamed(kind string) error {
 	name := "data.tokenizer.kind: gpt2, or data.tokenizer.file"
-	if kind == "char" {
+	if meta, _ := im.meta(); meta != "" {
+		name = fmt.Sprintf("data.tokenizer.file: %s, which lies there and which nanoGPT writes where ids are characters", meta)
+	} else if kind == "char" {
 		name = "data.tokenizer.file: meta.pkl, which nanoGPT writes beside ids of characters"
 	}
 	return fmt.Errorf("%s holds token ids and not what they mean, and a tokenizer of kind %s is made from text: name the one that they were made with (%s)", im.name, kind, name)
@@ -74,17 +76,24 @@ func (b *builder) measure(t token.Tokenizer, print [32]byte) error {
 	return nil
 }
 
-// noteMeta tells of nanoGPT's characters beside token files that another tokenizer is named for.
-func (b *builder) noteMeta() {
+// meta finds nanoGPT's characters beside a token file, "" where there are none.
+func (im *imported) meta() (path, beside string) {
 	for _, side := range sides {
-		for _, f := range b.imported.files[side] {
-			meta := filepath.Join(filepath.Dir(f.Path), "meta.pkl")
-			if _, err := os.Stat(meta); err == nil && b.imported.tokenizer.Kind() != "char" {
-				b.log(fmt.Sprintf("meta.pkl lies beside %s: nanoGPT writes it where ids are characters, and the ids are taken for those of tokenizer %s; "+
-					"for characters set data.tokenizer.file to it", f.Name, b.imported.tokenizer.Kind()))
-				return
+		for _, f := range im.files[side] {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(f.Path), "meta.pkl")); err == nil {
+				return filepath.Join(filepath.Dir(f.Name), "meta.pkl"), f.Name
 			}
 		}
+	}
+	return "", ""
+}
+
+// noteMeta tells of nanoGPT's characters beside token files that another tokenizer is named for.
+func (b *builder) noteMeta() {
+	kind := b.imported.tokenizer.Kind()
+	if meta, beside := b.imported.meta(); meta != "" && kind != "char" {
+		b.log(fmt.Sprintf("meta.pkl lies beside %s: nanoGPT writes it where ids are characters, and the ids are taken for those of tokenizer %s; "+
+			"for characters name it (--set data.tokenizer.file=%s)", beside, kind, meta))
 	}
 }
 

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,15 +26,26 @@ func TestCharactersOfNanoGPT(t *testing.T) {
 	r.cfg.Train, r.cfg.Val.Fraction, r.cfg.Tokenizer.Kind = []string{"a.bin"}, 0.5, "gpt2"
 	r.open(t)
 	wants(t, strings.Join(r.notes, "\n"), "a.bin: the highest token id is 64, far below the 50257 ids of tokenizer gpt2")
-	write(t, "meta.pkl", "x")
-	r.notes = nil
-	r.open(t)
-	wants(t, strings.Join(r.notes, "\n"), "meta.pkl lies beside a.bin: nanoGPT", "tokenizer gpt2", "for characters set data.tokenizer.file to it")
 	r.cfg.Tokenizer.Kind = "char"
 	if _, err := Open(r.cfg, r.opt); err == nil {
 		t.Error("ids are taken for text")
 	} else {
-		wants(t, err.Error(), "data.tokenizer.file: meta.pkl")
+		wants(t, err.Error(), "data.tokenizer.file: meta.pkl, which nanoGPT writes beside ids of characters")
+	}
+	r.cfg.Tokenizer.Kind = "gpt2"
+	write(t, "meta.pkl", "x")
+	r.notes = nil
+	r.open(t)
+	wants(t, strings.Join(r.notes, "\n"), "meta.pkl lies beside a.bin: nanoGPT", "tokenizer gpt2", "for characters name it (--set data.tokenizer.file=meta.pkl)")
+	for _, kind := range []string{"char", "bpe"} {
+		write(t, "of/meta.pkl", "x")
+		write(t, "of/a.bin", uint16s(1, 2, 3, 64))
+		r.cfg.Train, r.cfg.Tokenizer.Kind = []string{"of/*.bin"}, kind
+		if _, err := Open(r.cfg, r.opt); err == nil {
+			t.Errorf("%s: ids are taken for text", kind)
+		} else {
+			wants(t, err.Error(), "data.tokenizer.file: "+filepath.FromSlash("of/meta.pkl")+", which lies there")
+		}
 	}
 }
 

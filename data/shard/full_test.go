@@ -29,12 +29,7 @@ func filling(failAt int) *faulty {
 // on with from there.
 func TestFullDiskKeepsCheckpoints(t *testing.T) {
 	defer func() { files = disk{} }()
-	ids := some(23_000, 1000)
-	meta := Meta{Vocab: 1000}
-	want, err := os.ReadFile(write(t, meta, ids))
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta, ids, want := written(t)
 	// attempt writes a shard of which so many ids are there, on a disk that fills.
 	attempt := func(there int64, f *faulty, marked func()) (path string, w *Writer, err error) {
 		path = filepath.Join(t.TempDir(), "x.tokens")

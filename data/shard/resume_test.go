@@ -47,16 +47,22 @@ func goOn(path string, meta Meta, ids []int32) (from int64, err error) {
 	return from, nil
 }
 
-// TestContinueAfterEveryFault fails, and kills the process at, each operation: the next process goes on from the last checkpoint, and the
-// shard has the bytes of one written at once.
-func TestContinueAfterEveryFault(t *testing.T) {
-	defer func() { files = disk{} }()
-	ids := some(23_000, 1000)
-	meta := Meta{Vocab: 1000}
+// written is a shard of several checkpoints: what it holds, and its bytes.
+func written(t *testing.T) (meta Meta, ids []int32, want []byte) {
+	t.Helper()
+	meta, ids = Meta{Vocab: 1000}, some(23_000, 1000)
 	want, err := os.ReadFile(write(t, meta, ids))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return meta, ids, want
+}
+
+// TestContinueAfterEveryFault fails, and kills the process at, each operation: the next process goes on from the last checkpoint, and the
+// shard has the bytes of one written at once.
+func TestContinueAfterEveryFault(t *testing.T) {
+	defer func() { files = disk{} }()
+	meta, ids, want := written(t)
 	for _, dead := range []bool{false, true} {
 		wentOn := map[int64]bool{}
 		for failAt := 1; ; failAt++ {
@@ -95,12 +101,7 @@ func TestContinueAfterEveryFault(t *testing.T) {
 
 // TestDamagedJournal damages every byte of a journal, and bytes of the ids: the shard is whole in the end.
 func TestDamagedJournal(t *testing.T) {
-	ids := some(23_000, 1000)
-	meta := Meta{Vocab: 1000}
-	want, err := os.ReadFile(write(t, meta, ids))
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta, ids, want := written(t)
 	path := filepath.Join(t.TempDir(), "x.tokens")
 	w, _, err := Continue(path, meta)
 	if err != nil {

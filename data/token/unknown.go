@@ -1,6 +1,10 @@
 package token
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
 // unknownError is about a character that a tokenizer cannot express.
 type unknownError struct {
@@ -22,4 +26,16 @@ func later(err error, bytes int) bool {
 		unknown.at += bytes
 	}
 	return is
+}
+
+// Advised puts a remedy before those that an error names of a character that a tokenizer cannot express. Other errors stay as they are.
+func Advised(err error, remedy string) error {
+	var unknown *unknownError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	said := *unknown
+	what, others, _ := strings.Cut(said.why, ": ")
+	said.why = what + ": " + remedy + "; or " + others
+	return &said
 }

@@ -168,11 +168,36 @@ func (f *cachedHead) rows(y, q []float32, at, n int) {
 	for r := range n {
 		f.softmax(f.scores[r*ld:][:hi-from], at+r, from, nil)
 	}
+	f.sums(y, n, ld, from, lo, hi)
+	if n > 1 && !f.allFinite(y, f.width, n, f.dim) {
+		f.ownSums(y, at, n, ld, from)
+	}
+}
+
+// sums are the values from lo … hi-1, weighted by n rows of scores that start at from.
+func (f *cachedHead) sums(y []float32, n, ld, from, lo, hi int) {
 	if f.halfValues != nil {
 		f.halfSums(y, n, ld, from, lo, hi)
 		return
 	}
 	f.product(n, f.dim, hi-lo, f.rowsA(f.scores[lo-from:], ld), f.multiplied.after(lo), y, f.width, false)
+}
+
+// ownSums sums rows that are not finite again, each over what it sees alone: a value that is not finite and that only others see has come to them as
+// well, as zero times it.
+func (f *cachedHead) ownSums(y []float32, at, n, ld, from int) {
+	own := *f
+	for r := range n {
+		row := y[r*f.width:]
+		lo, hi := f.first(at+r), min(at+r+1, f.context)
+		switch own.scores = f.scores[r*ld:]; {
+		case f.allFinite(row, f.width, 1, f.dim):
+		case lo >= hi:
+			clear(row[:f.dim])
+		default:
+			own.sums(row, 1, ld, from, lo, hi)
+		}
+	}
 }
 
 // wideScores are the raw products of n rows of q with keys from … hi-1.

@@ -110,6 +110,7 @@ func TestGaugePauses(t *testing.T) {
 		}
 	}
 	g.note(1, stake, now)
+	g.note(1, 5*stake, now) // which no loss need outweigh
 	g.note(1, -2*stake, now)
 	if g.at(now) != 0 || g.at(now+firstPause) != 1 {
 		t.Error("a helper that has gained the stake again is not away for the first pause")

@@ -34,8 +34,9 @@ func TestReadsWithinOperands(t *testing.T) {
 		b := newBackend(1, level)
 		defer func() { _ = b.Close() }()
 		for form := range 4 {
-			for _, s := range [][3]int{{1, 5, 33}, {13, 7, 9}, {20, 33, 17}, {50, 49, 40}, {7, 300, 65}, {300, 20, 900}, {90, 513, 100}} {
-				m, n, k := s[0]+r.IntN(3), s[1]+r.IntN(3), s[2]+r.IntN(3)
+			// Each size is one of so many from these on; a tile's columns but one are the most that it has to mask.
+			for _, s := range [][4]int{{1, 5, 33, 3}, {13, 7, 9, 3}, {20, 33, 17, 3}, {50, 49, 40, 3}, {7, 300, 65, 3}, {300, 20, 900, 3}, {90, 513, 100, 3}, {20, level.cols - 1, 17, 1}} {
+				m, n, k := s[0]+r.IntN(s[3]), s[1]+r.IntN(s[3]), s[2]+r.IntN(s[3])
 				c := kernels.MatMul{TransA: form&1 != 0, TransB: form&2 != 0, Bias: true, Residual: true}
 				x, w := kernels.HostView(atEnd(t, m*k), m, k), kernels.HostView(atEnd(t, n*k), k, n)
 				if c.TransA {

@@ -108,6 +108,27 @@ func TestJointLaunchesJoinOnce(t *testing.T) {
 	}
 }
 
+// TestJointLaunchesKeepStages wants what a product packs to be packed before any task reads it: the pool is asked twice, whatever stands beside.
+func TestJointLaunchesKeepStages(t *testing.T) {
+	b := New(2)
+	defer func() { _ = b.Close() }()
+	r := rand.New(rand.NewPCG(3, 4))
+	const m, k = 40, 4 * crowded
+	x := noise(r, m, k)
+	var calls []kernels.BoundCall
+	for _, n := range []int{2 * nearCols, 200} { // rows of x at such distances are packed for many columns
+		calls = append(calls, bound(t, b, kernels.MatMul{TransB: true}, []kernels.View{x, noise(r, n, k)}))
+	}
+	run, err := b.BindJoint(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := b.pool.turn.Load()
+	if err := run(); err != nil || b.pool.turn.Load() != before+2 {
+		t.Errorf("%d loops for a product that packs and one that does not, want 2, %v", b.pool.turn.Load()-before, err)
+	}
+}
+
 // TestJointLaunchesRefuse wants dependent calls, calls that do more than run loops and what Bind refuses to be refused.
 func TestJointLaunchesRefuse(t *testing.T) {
 	b := New(2)

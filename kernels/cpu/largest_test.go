@@ -38,3 +38,28 @@ func TestLargest(t *testing.T) {
 		}
 	}
 }
+
+// TestLargestAtEdges wants one element that is larger than all others to be found wherever it lies beside the ends of blocks.
+func TestLargestAtEdges(t *testing.T) {
+	for _, level := range tiers() {
+		b := newBackend(1, level)
+		defer func() { _ = b.Close() }()
+		for blocks := range 4 {
+			for beside := -1; beside <= 2; beside++ {
+				x := make([]float32, max(blocks*largestBlock+beside, 1))
+				for block := range blocks + 1 {
+					for at := block*largestBlock - 2; at <= block*largestBlock+1; at++ {
+						if at < 0 || at >= len(x) {
+							continue
+						}
+						x[at] = 1
+						if got, finite := b.Largest(x); got != at || !finite {
+							t.Errorf("%s, %d elements: the largest is at %d (finite: %v), want %d", level.name, len(x), got, finite, at)
+						}
+						x[at] = 0
+					}
+				}
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"prenorm/kernels"
@@ -52,6 +53,36 @@ func TestPasses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStripesOfRows wants a product whose A is packed by stripes, and whose columns these take in several parts, to have the bits of products of some of
+// the columns each, which begin and end elsewhere.
+func TestStripesOfRows(t *testing.T) {
+	const m, n, k = 345, stripeCols + 40, 2*blockK + 5
+	r := rand.New(rand.NewPCG(23, 24))
+	x, w, before := noise(r, k, m), noise(r, n, k), noise(r, m, n)
+	everyBackend(t, func(t *testing.T, b *Backend) {
+		c := kernels.MatMul{TransA: true, TransB: true, Accumulate: true}
+		y := clone(before)
+		a := kernels.Args{Out: []kernels.View{y}, In: []kernels.View{x, w}}
+		if p, err := planMatMul(c, a, &scratch{tier: b.tier, workers: b.workers()}); err != nil || p.stripes == nil || !p.stripes.ofA {
+			t.Fatalf("stripes %+v, want them to be rows of A, %v", p.stripes, err)
+		}
+		must(t, b, c, a)
+		for from := 0; from < n; from += 150 {
+			to := min(from+150, n)
+			part := kernels.HostView(make([]float32, m*(to-from)), m, to-from)
+			for i := range m {
+				copy(part.F32()[i*(to-from):], before.F32()[i*n+from:i*n+to])
+			}
+			must(t, b, c, kernels.Args{Out: []kernels.View{part}, In: []kernels.View{x, kernels.HostView(w.F32()[from*k:to*k], to-from, k)}})
+			for i := range m {
+				if !slices.Equal(y.F32()[i*n+from:i*n+to], part.F32()[i*(to-from):][:to-from]) {
+					t.Fatalf("%d workers: row %d has other bits in columns %d … %d than in a product of these alone", b.workers(), i, from, to-1)
+				}
+			}
+		}
+	})
 }
 
 // TestFarFactor wants passes where what every stripe reads of the other factor would not stay near, and one pass elsewhere.

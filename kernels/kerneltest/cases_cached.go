@@ -62,6 +62,7 @@ func cachedAttentionCases(g *generator) []testCase {
 	nan := cachedShape{b: 2, t: 2, context: 9, heads: 2, kv: 1, d: 8, position: 4}.test(g)
 	nan.name, nan.in[0] = "NaN in a query", nan.in[0].with(math.NaN(), 16+9)
 	all = append(all, nan)
+	all = append(all, unseenCases(g)...)
 	for _, s := range []struct {
 		cachedShape
 		keys func(j int) bool
@@ -94,6 +95,27 @@ func cachedAttentionCases(g *generator) []testCase {
 			c := cachedShape{b: 1, t: 2, context: context, heads: 1, kv: 1, d: 4, position: bad}.test(g)
 			c.fails = []string{fmt.Sprint(bad), fmt.Sprint(context)}
 			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// unseenCases hold values that are not finite in a row of the cache that some of the new rows see and others, before it and behind its window, do
+// not: the results of these are those of finite values.
+func unseenCases(g *generator) (all []testCase) {
+	for _, s := range []cachedShape{
+		{b: 2, t: 3, context: 40, heads: 2, kv: 1, d: 16, position: 20, window: 5},
+		{b: 1, t: 4, context: 12, heads: 1, kv: 1, d: 7, position: 6},
+		{b: 1, t: 17, context: 64, heads: 6, kv: 3, d: 64, position: 30, window: 6, softcap: 4},
+		{b: 1, t: 60, context: 70, heads: 2, kv: 2, d: 20, position: 12, window: 40},
+	} {
+		for _, value := range []float64{math.NaN(), math.Inf(1)} {
+			for _, row := range []int{s.position + s.t/2, max(s.position-s.window+1, 0)} {
+				c := s.test(g)
+				c.name += fmt.Sprintf(", %g in value %d", value, row)
+				c.in[2], c.infinite = c.in[2].with(value, (row+1)*s.kv*s.d-1), math.IsInf(value, 0)
+				all = append(all, c)
+			}
 		}
 	}
 	return all

@@ -121,6 +121,19 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareOfAbsurdReports leaves out what no machine has measured.
+func TestCompareOfAbsurdReports(t *testing.T) {
+	fast := &Report{Kernels: []Kernel{{Kernel: "add", Shape: "4", Seconds: 1e-6}}}
+	for _, seconds := range []float64{0, -1, 1e-300, 1e308} {
+		odd := &Report{Kernels: []Kernel{{Kernel: "add", Shape: "4", Seconds: seconds}}}
+		for _, pair := range [][2]*Report{{odd, fast}, {fast, odd}, {odd, odd}} {
+			if ratios, _ := Compare(pair[0], pair[1]); len(ratios) > 0 {
+				t.Errorf("%g s: %+v", seconds, ratios)
+			}
+		}
+	}
+}
+
 func TestMedian(t *testing.T) {
 	for want, x := range map[float64][]float64{2: {3, 1, 2}, 2.5: {4, 1, 3, 2}, 7: {7}} {
 		if got := median(x); got != want {

@@ -10,6 +10,9 @@ type Ratio struct {
 	Ratio    float64 // of speeds: above 1 the new one is faster
 }
 
+// absurd is above every figure of a report.
+const absurd = 1e18
+
 // Compare compares what both reports have. Times are turned into speeds, so that above 1 is always better. differ names what is not alike.
 func Compare(old, now *Report) (ratios []Ratio, differ []string) {
 	for _, d := range []struct {
@@ -25,7 +28,8 @@ func Compare(old, now *Report) (ratios []Ratio, differ []string) {
 		}
 	}
 	add := func(what, unit string, was, is float64) {
-		if was > 0 && is > 0 {
+		// A report of somebody's making may have a time of nothing, or of ages: nothing is to be learned from it.
+		if min(was, is) > 1/absurd && max(was, is) < absurd {
 			ratios = append(ratios, Ratio{what, unit, was, is, is / was})
 		}
 	}

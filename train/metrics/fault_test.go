@@ -156,18 +156,24 @@ func TestTornTail(t *testing.T) {
 	t.Logf("%d cuts of the power", cuts)
 }
 
-// TestPending wants records that could not be written to come before the next, whole and in order, or by themselves.
-func TestPending(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+// openFaulty opens a new file of measurements on one that fails when it is told to.
+func openFaulty(t *testing.T) (path string, f *faulty, w *Writer) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "metrics.jsonl")
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &faulty{File: file}
-	w, _, err := openFrom(f, path, -1)
-	if err != nil {
+	f = &faulty{File: file}
+	if w, _, err = openFrom(f, path, -1); err != nil {
 		t.Fatal(err)
 	}
+	return path, f, w
+}
+
+// TestPending wants records that could not be written to come before the next, whole and in order, or by themselves.
+func TestPending(t *testing.T) {
+	path, f, w := openFaulty(t)
 	for step, text := range []string{"a", "b", "c"} {
 		f.count, f.at = 0, 1
 		if err := w.Write(Note{Step: int64(step), Text: text}); !errors.Is(err, errFault) {
@@ -196,16 +202,7 @@ func TestPending(t *testing.T) {
 
 // TestHalfLineIsCutLater fails a write, which leaves half a line, and what would cut it off: that is done before the next record.
 func TestHalfLineIsCutLater(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "metrics.jsonl")
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &faulty{File: file}
-	w, _, err := openFrom(f, path, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, f, w := openFaulty(t)
 	write(t, w, Note{Step: 1, Text: "a"})
 	f.count, f.at, f.ever = 0, 1, true
 	for _, text := range []string{"b", "c"} {

@@ -42,7 +42,7 @@ func (s *Stages) Show(stage string, done, total int64, bytes bool) {
 	defer s.mu.Unlock()
 	now := s.now()
 	if stage != s.name {
-		s.finish(now)
+		s.finish(now, nil)
 		s.name, s.started, s.shown, s.from, s.printed = stage, now, now, done, false
 	}
 	s.last = [2]int64{done, total}
@@ -108,12 +108,14 @@ func farOf(done, total string) string {
 	return done + " of " + total
 }
 
-// finish ends the stage: its bar goes, its lines get a last one.
-func (s *Stages) finish(now time.Time) {
+// finish ends the stage: its bar goes, its lines get a last one, which says of an error that the stage did not come to its end.
+func (s *Stages) finish(now time.Time, err error) {
 	switch {
 	case s.out == nil:
 	case s.bar != nil:
 		s.out.draw(picture{})
+	case s.printed && err != nil:
+		s.out.line(s.name + "  ended after " + Duration(now.Sub(s.started)) + ", unfinished")
 	case s.printed:
 		s.out.line(s.name + "  done in " + Duration(now.Sub(s.started)))
 	}
@@ -130,11 +132,14 @@ func (s *Stages) Line(text string) {
 	s.out.line(text)
 }
 
-// Close ends the last stage. It waits at most two seconds for the reader.
-func (s *Stages) Close() {
+// Close ends the last stage, which is done. It waits at most two seconds for the reader.
+func (s *Stages) Close() { s.End(nil) }
+
+// End is Close after work that ended with an error, or with none.
+func (s *Stages) End(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.finish(s.now())
+	s.finish(s.now(), err)
 	if s.out != nil {
 		s.out.close()
 		s.out = nil

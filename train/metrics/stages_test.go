@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,23 @@ training tokenizer  done in 41s
 	out.Reset()
 	if prepare(newStages(&out, nil, c.now), c, 5); out.String() != "a note\n" {
 		t.Errorf("short stages print %q", out.String())
+	}
+}
+
+// TestStagesUnfinished wants no stage to be called done in which the work ended with an error.
+func TestStagesUnfinished(t *testing.T) {
+	var out bytes.Buffer
+	c := &clock{time.Unix(0, 0)}
+	s := newStages(&out, nil, c.now)
+	for i := range int64(12) {
+		s.Show("encoding training text", i*50e6, 2000e6, true)
+		c.t = c.t.Add(time.Second)
+	}
+	s.End(errors.New("the disk is full"))
+	s.Close()
+	want := "encoding training text  477 MiB of 1.86 GiB  47.7 MiB/s  30s left\nencoding training text  ended after 12s, unfinished\n"
+	if out.String() != want {
+		t.Errorf("printed\n%s, want\n%s", &out, want)
 	}
 }
 
