@@ -31,7 +31,7 @@ func (r *reading) jsonl(m member, emit func(chunk) error) error {
 		if err != nil {
 			return err
 		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+		if line = bytes.Trim(line, " \t\r\n"); len(line) == 0 { // what JSON has for white space
 			continue
 		}
 		where := fmt.Sprintf("%s:%d", m.name, number) // not of empty lines, of which there may be millions

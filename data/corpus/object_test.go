@@ -44,6 +44,19 @@ func TestBlankLines(t *testing.T) {
 	}
 }
 
+// TestOtherSpaceIsNoJSON wants characters that look like space, and are none to JSON, to be an error and not passed over, before and behind an
+// object, and alone.
+func TestOtherSpaceIsNoJSON(t *testing.T) {
+	for _, space := range []string{"\v", "\f", "\u0085", "\u00A0", "\u2028", "\u3000"} {
+		for _, line := range []string{space, space + `{"text":"a"}`, `{"text":"a"}` + space} {
+			documents, err := read(t, "a.jsonl", []byte("{\"text\":\"b\"}\n"+line+"\n"))
+			if err == nil || lacking(err.Error(), "a.jsonl:2: the line is not JSON: ", "mend the line") != "" || len(documents) != 1 {
+				t.Errorf("%q: %q, %v", line, documents, err)
+			}
+		}
+	}
+}
+
 // TestOtherKeysMayRepeat reads objects in which what is not asked for stands more than once, and any white space.
 func TestOtherKeysMayRepeat(t *testing.T) {
 	for line, want := range map[string]string{

@@ -20,6 +20,9 @@ func (p *pages) checkValues(h format.PageHeader, body []byte) error {
 		if defined, body = splitLevels(h, body); !fewRuns(defined, levels) {
 			return p.tooMany(h)
 		}
+		if most := byte(p.column.MaxDefinitionLevel()); !levelsTo(most, defined) {
+			return fmt.Errorf("%s has a level above %d, which is neither a text nor null", p.shown(h), most)
+		}
 	}
 	few, bytes := true, int64(0)
 	encoding := h.DataPageHeader.V.Encoding
@@ -79,6 +82,25 @@ func fewRuns(runs []byte, width int) bool {
 			count, size = 8*count, count*uint64(width)
 		}
 		if values += count; values > maxValues {
+			return false
+		}
+		runs = runs[min(size, uint64(len(runs))):]
+	}
+	return true
+}
+
+// levelsTo says whether levels that are repeated are at most this: the library takes any other for null, and texts would be missing unsaid.
+func levelsTo(most byte, runs []byte) bool {
+	for len(runs) > 0 {
+		run, n := binary.Uvarint(runs)
+		if n <= 0 || n == len(runs) {
+			break
+		}
+		runs = runs[n:]
+		size := uint64(1)
+		if run&1 != 0 {
+			size = run >> 1 * uint64(bits.Len8(most))
+		} else if runs[0] > most {
 			return false
 		}
 		runs = runs[min(size, uint64(len(runs))):]

@@ -124,6 +124,35 @@ func TestPagesThatLie(t *testing.T) {
 	}
 }
 
+// TestLevelsThatLie reads levels above the highest, which stand for nothing, and are no null unsaid.
+func TestLevelsThatLie(t *testing.T) {
+	body := plainTexts("one", "two")
+	for _, kind := range []format.PageType{format.DataPage, format.DataPageV2} {
+		for name, levels := range map[string][]byte{"all": run(3, false, 7), "behind a run": append(run(2, false, 1), run(1, false, 2)...), "behind a group": append(run(1, true, 0b11), run(1, false, 0x21)...)} {
+			documents, err := read(t, "a.parquet", rawParquet(t, format.Uncompressed, true, 3, leveled(kind, 3, levels, body)))
+			if err == nil || lacking(err.Error(), "a.parquet: after row 0: page 1 of column text has a level above 1, ", "fetch or write it again") != "" {
+				t.Errorf("%v, %s: %q, %v", kind, name, documents, err)
+			}
+		}
+		levels := append(append(run(1, false, 0), run(1, true, 0b11)...), run(1, false, 0)...) // a group holds 8, and a level is 1 bit
+		if documents, err := read(t, "a.parquet", rawParquet(t, format.Uncompressed, true, 9, leveled(kind, 9, levels, body))); err != nil || len(documents) != 2 {
+			t.Errorf("%v: %q, %v", kind, documents, err)
+		}
+	}
+	for _, test := range []struct { // levels of 2 bits, of a column in another
+		levels []byte
+		want   bool
+	}{
+		{append(run(1, true, 0b11100100, 0b11100100), run(5, false, 3)...), true}, {append(run(1, true, 4, 4), run(5, false, 4)...), false},
+		{append(run(2, true, 9, 9, 9, 9), run(5, false, 3)...), true}, {append(run(2, true, 9, 9, 9, 9), run(5, false, 9)...), false},
+		{run(2, true, 9), true}, {run(1<<62, true), true}, {run(5, false), true}, {[]byte{0x80}, true}, {nil, true},
+	} {
+		if got := levelsTo(3, test.levels); got != test.want {
+			t.Errorf("%x: %v", test.levels, got)
+		}
+	}
+}
+
 // TestPagesAtTheLimits looks at headers that say just what may be.
 func TestPagesAtTheLimits(t *testing.T) {
 	p := &pages{parquetReader: &parquetReader{reading: &reading{field: []string{"text"}}}, at: 10, end: 10 + maxPage}

@@ -75,6 +75,13 @@ func TestMetaRefused(t *testing.T) {
 		}
 		wantError(t, err, c.want)
 	}
+	for itos, want := range map[string]string{
+		"}(K\x00\x8c\x01aK\x01\x8c\x01au":                              `itos[1], 'a', does not come after 'a'`, // two ids of one character
+		"}(K\x00\x8c\x01au\x8c\x04stoi}(\x8c\x01aK\x00\x8c\x01bK\x01u": "stoi is no dict of the 1 characters in itos",
+	} {
+		_, err := read([]byte("\x80\x04}(\x8c\x04itos" + itos + "u."))
+		wantError(t, err, want)
+	}
 	for _, file := range []string{"(u.", "K\x01s.", "K\x01" + strings.Repeat("\x94", 100) + ".", "\x94.", "u."} { // no dict below, too much remembered, nothing there
 		_, err := read([]byte("\x80\x04" + file))
 		wantError(t, err, "damaged: the pickle")
