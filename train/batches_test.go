@@ -27,18 +27,25 @@ func (c countedStarts) Read(dst []int64, off int64) error {
 	return c.Places.Read(dst, off)
 }
 
-// TestTextIsPackedOnce wants a text to be packed once, however often it is looked at or evaluated. Its documents are one group of the packing,
-// which is worked out again only where a reader is made anew.
-func TestTextIsPackedOnce(t *testing.T) {
+// smallWeights is a small model with weights of its own.
+func smallWeights(t *testing.T) (model.Config, *model.Weights) {
+	t.Helper()
 	c := small()
 	w, err := model.NewWeights(ref.New(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Free()
+	t.Cleanup(func() { _ = w.Free() })
 	if err := w.Initialise(3); err != nil {
 		t.Fatal(err)
 	}
+	return c, w
+}
+
+// TestTextIsPackedOnce wants a text to be packed once, however often it is looked at or evaluated. Its documents are one group of the packing,
+// which is worked out again only where a reader is made anew.
+func TestTextIsPackedOnce(t *testing.T) {
+	c, w := smallWeights(t)
 	rule := batch.Rule{Whole: true, Closed: true}
 	packed := 0
 	text := batch.Text{Tokens: make(batch.IDs, 60), Starts: countedStarts{batch.Places{0, 1, 2, 7, 20, 23, 24, 40, 41}, &packed}}

@@ -11,8 +11,6 @@ import (
 	"prenorm/data/batch"
 	"prenorm/data/dataset"
 	"prenorm/kernels/cpu"
-	"prenorm/kernels/ref"
-	"prenorm/model"
 	"prenorm/train/metrics"
 )
 
@@ -52,15 +50,7 @@ func TestValidationWarning(t *testing.T) {
 
 // TestValidationIsShown wants a line for every batch but the last of a validation whose batches take eleven seconds each, over all sources, and none after it.
 func TestValidationIsShown(t *testing.T) {
-	c := small()
-	w, err := model.NewWeights(ref.New(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Free()
-	if err := w.Initialise(3); err != nil {
-		t.Fatal(err)
-	}
+	c, w := smallWeights(t)
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	l := &loop{data: &dataset.Dataset{Sources: make([]dataset.Source, 2)}}
@@ -74,10 +64,12 @@ func TestValidationIsShown(t *testing.T) {
 		}
 		l.validation = append(l.validation, reader)
 	}
-	if l.evaluator, err = NewEvaluator(w, 1); err != nil {
+	evaluator, err := NewEvaluator(w, 1)
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.evaluator.Free()
+	defer evaluator.Free()
+	l.evaluator = evaluator
 	if _, err := l.evaluateSources(context.Background()); err != nil || l.evaluator.after != nil {
 		t.Fatal(err, l.evaluator.after != nil)
 	}
