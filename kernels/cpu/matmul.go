@@ -41,7 +41,7 @@ func (t *tier) operandB(n, k, ld int, byStep bool) operand {
 // of a cache.
 const (
 	nearCols   = 512     // of B
-	nearFloats = 1 << 18 // of A stored by columns
+	nearFloats = 1 << 18 // of A stored by columns, or of what stripes read together
 	crowded    = 256     // rows at multiples of this many floats share sets, at four times as many nearly all
 )
 

@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -124,14 +125,23 @@ func List(fsys FS, root string) ([]Entry, error) {
 	return entries, nil
 }
 
-// listNames returns the names of the folders in root, none when root does not exist.
-func listNames(fsys FS, root string) ([]string, error) {
+// readRoot lists what is in root, nothing when root does not exist.
+func readRoot(fsys FS, root string) ([]fs.DirEntry, error) {
 	found, err := fsys.ReadDir(root)
 	if notExist(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
+	return found, nil
+}
+
+// listNames returns the names of the folders in root.
+func listNames(fsys FS, root string) ([]string, error) {
+	found, err := readRoot(fsys, root)
+	if err != nil {
+		return nil, err
 	}
 	var names []string
 	for _, e := range found {

@@ -35,12 +35,9 @@ func (f Foreign) kind() string {
 
 // Others lists what under root has a checkpoint's name and is no folder. A root that does not exist has none.
 func Others(fsys FS, root string) ([]Foreign, error) {
-	found, err := fsys.ReadDir(root)
-	if notExist(err) {
-		return nil, nil
-	}
+	found, err := readRoot(fsys, root)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoints: %w", err)
+		return nil, err
 	}
 	var list []Foreign
 	for _, e := range found {
