@@ -91,7 +91,7 @@ func (f *verifyResumeFlags) run(cmd *cobra.Command, file string) error {
 	v := &resumeCheck{verifyResumeFlags: f, cmd: cmd, file: file, dir: dir}
 	differ, err := v.compare(ctx)
 	if err == nil && differ == "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "same, bit for bit: %d steps, and %d + kill + %d\n", 2*f.steps, v.at, 2*int64(f.steps)-v.at)
+		fmt.Fprintf(cmd.OutOrStdout(), "same, bit for bit: %d steps, and %d + %s + %d\n", 2*f.steps, v.at, v.between(), 2*int64(f.steps)-v.at)
 		if f.keep == "" {
 			return os.RemoveAll(dir)
 		}
@@ -136,6 +136,15 @@ type resumeCheck struct {
 	file string
 	dir  string
 	at   int64 // the step that the killed run goes on from
+	over bool  // it came to its end before it was killed
+}
+
+// between is what happened where the run goes on.
+func (v *resumeCheck) between() string {
+	if v.over {
+		return "put back to its checkpoint, not killed"
+	}
+	return "kill"
 }
 
 func (v *resumeCheck) whole() string { return filepath.Join(v.dir, "whole") }
@@ -157,7 +166,7 @@ func (v *resumeCheck) compare(ctx context.Context) (string, error) {
 	if v.at, err = v.putBack(parts); err != nil {
 		return "", err
 	}
-	say("going on from step %d after the kill …", v.at)
+	say("going on from step %d …", v.at)
 	if differ, err := v.goOn(ctx, parts); differ != "" || err != nil {
 		return differ, err
 	}
@@ -206,6 +215,7 @@ func (v *resumeCheck) train(ctx context.Context, dir string, workers, kill int) 
 				return "", fmt.Errorf("train: %w\n%s", err, text)
 			}
 			if kill > 0 {
+				v.over = true
 				note(v.cmd.ErrOrStderr(), "it came to its end before it could be killed: what it saved there is removed")
 			}
 			return text, nil
